@@ -89,8 +89,9 @@ def exact_squared_distance(a: Array, b: Array) -> Fraction:
     return sum(((Fraction(a[i]) - Fraction(b[i])) ** 2 for i in differing), Fraction(0))
 
 
-def order_candidates(points: Array, p: int, candidates: Array, k: int) -> Array:
-    """The k candidates nearest to p, ties to the lower index; rational arithmetic wherever floats cannot tell."""
+def order_candidates(points: Array, p: int, candidates: Array, k: int, deciding: Array | None) -> Array:
+    """The k candidates nearest to p, ties to those nearer among the rows that decide, if there are some, then to the lower index;
+    rational arithmetic wherever floats cannot tell."""
     distance = ((points[candidates] - points[p]) ** 2).sum(axis=1)
     order = np.lexsort((candidates, distance))
     candidates, distance = candidates[order], distance[order]
@@ -99,11 +100,12 @@ def order_candidates(points: Array, p: int, candidates: Array, k: int) -> Array:
     edge = distance[k - 1]
     doubtful = np.abs(distance - edge) <= NEAR_TIE * edge
     certain = candidates[(distance < edge) & ~doubtful]
-    exact = sorted((exact_squared_distance(points[q], points[p]), int(q)) for q in candidates[doubtful])
-    return np.concatenate([certain, [q for _, q in exact[: k - len(certain)]]]).astype(np.int64)
+    tie = (lambda q: Fraction(0)) if deciding is None else (lambda q: exact_squared_distance(deciding[q], deciding[p]))
+    exact = sorted((exact_squared_distance(points[q], points[p]), tie(q), int(q)) for q in candidates[doubtful])
+    return np.concatenate([certain, [q for _, _, q in exact[: k - len(certain)]]]).astype(np.int64)
 
 
-def nearest(points: Array, k: int, block: int = 512) -> Array:
+def nearest(points: Array, k: int, deciding: Array | None = None, block: int = 512) -> Array:
     """Exact k nearest others: a matrix product proposes everyone within its own rounding, true distances decide."""
     n, d = points.shape
     squares = (points * points).sum(axis=1)
@@ -115,7 +117,7 @@ def nearest(points: Array, k: int, block: int = 512) -> Array:
         rough[np.arange(len(rows)), rows] = np.inf
         limit = np.partition(rough, k - 1, axis=1)[:, k - 1] * (1 + NEAR_TIE) + 2 * slack
         for i, p in enumerate(rows):
-            result[p] = order_candidates(points, p, np.flatnonzero(rough[i] <= limit[i]), k)
+            result[p] = order_candidates(points, p, np.flatnonzero(rough[i] <= limit[i]), k, deciding)
     return result
 
 
@@ -171,8 +173,9 @@ def bridge(points: Array, edges: Array) -> Array:
 def build_graphs(x: Array, y: Array, k: int, policy: str) -> tuple[int, Array, Array]:
     """Both edge lists under the named policy, and the k they were made with."""
     n = len(x)
+    deciding = x if len(np.unique(y, axis=0)) < n else None
     while k < n:
-        edges = [union_edges(nearest(points, k)) for points in (x, y)]
+        edges = [union_edges(nearest(x, k)), union_edges(nearest(y, k, deciding))]
         if policy == "bridge":
             return k, bridge(x, edges[0]), bridge(y, edges[1])
         counts = [components(n, e)[0] for e in edges]

@@ -244,9 +244,12 @@ impl CompareRequest<'_> {
 fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
     let shared = &comparison.models[0].report.diagnostics;
     notes::about_search("inputs", shared.input_recall, session);
+    let samples = comparison.models[0].report.graphs.nodes();
+    notes::about_input_copies(shared, samples, session);
     for model in &comparison.models {
         let whose = format!("outputs of `{}`", model.name);
         notes::about_search(&whose, model.report.diagnostics.output_recall, session);
+        notes::about_output_copies(&whose, &model.report.diagnostics, samples, session);
     }
     let connection = shared.connection;
     let apart = comparison.models.iter().filter(|model| {

@@ -144,7 +144,10 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
         notes::about_search("inputs", first.diagnostics.input_recall, session);
     }
     for (score, layer) in scored() {
-        notes::about_search(&format!("layer `{}`", layer.name), score.diagnostics.output_recall, session);
+        let whose = format!("layer `{}`", layer.name);
+        notes::about_search(&whose, score.diagnostics.output_recall, session);
+        let samples = score.node_scores.scores().len();
+        notes::about_output_copies(&format!("outputs of {whose}"), &score.diagnostics, samples, session);
     }
     if scores.used > scores.requested {
         session.note(

@@ -208,7 +208,8 @@ impl<'a> KnownModel<'a> {
             .with_neighbors(self.document.neighbors.used)
             .with_input_metric(stored.input_metric)
             .with_output_metric(stored.output_metric)
-            .with_standardize(stored.standardize);
+            .with_standardize(stored.standardize)
+            .with_ties(stored.ties);
         let eigenvalues = self.document.spectrum.eigenvalues.clone();
         Ok(Reference::new(samples, eigenvalues, self.embedding.clone(), &params, session.monitor())?)
     }

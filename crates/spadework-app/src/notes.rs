@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use spadework::Samples;
 use spadework::graph::Weights;
-use spadework::neighbors::{ApproximateSearch, Recall};
+use spadework::neighbors::{ApproximateSearch, Recall, Ties};
 use spadework::pipeline::{Diagnostics, SUBSAMPLES};
 use spadework_document::score::CorruptionDocument;
 
@@ -170,15 +170,46 @@ pub(crate) fn about_given_graph(components: usize, session: &Session<'_>) {
 
 /// Samples whose neighbors are exact copies, chosen among more of them.
 pub(crate) fn about_copies(diagnostics: &Diagnostics, samples: usize, session: &Session<'_>) {
-    let decided =
-        [("inputs", diagnostics.inputs_decided_by_index), ("outputs", diagnostics.outputs_decided_by_index)];
-    for (side, count) in decided.into_iter().filter(|&(_, count)| count > 0) {
+    about_input_copies(diagnostics, samples, session);
+    about_output_copies("outputs", diagnostics, samples, session);
+}
+
+/// The same of the inputs, which several models may share.
+pub(crate) fn about_input_copies(diagnostics: &Diagnostics, samples: usize, session: &Session<'_>) {
+    let Diagnostics { inputs_decided_by_index, connection, .. } = diagnostics;
+    copies("inputs", *inputs_decided_by_index, samples, connection.requested, BY_INDEX, session);
+}
+
+/// The same of the outputs of one model; `which` names them.
+pub(crate) fn about_output_copies(
+    which: &str,
+    diagnostics: &Diagnostics,
+    samples: usize,
+    session: &Session<'_>,
+) {
+    let Diagnostics { outputs_decided_by_inputs, outputs_decided_by_index, connection, .. } = diagnostics;
+    let (count, what) = match diagnostics.ties {
+        // What is left to the index there are copies on both sides, of which the inputs' note speaks.
+        Some(Ties::Inputs) => {
+            (outputs_decided_by_inputs, "their distance at the input decides which of them are neighbors")
+        }
+        _ if diagnostics.params.ties == Ties::Inputs => (
+            outputs_decided_by_index,
+            "the index decides which of them are neighbors, because a graph of the inputs has no distances that could",
+        ),
+        _ => (outputs_decided_by_index, BY_INDEX),
+    };
+    copies(which, *count, samples, connection.requested, what, session);
+}
+
+/// What decides among copies on one side, and among those of outputs where that was asked for.
+const BY_INDEX: &str = "the index decides which of them are neighbors";
+
+fn copies(side: &str, count: usize, samples: usize, neighbors: usize, decides: &str, session: &Session<'_>) {
+    if count > 0 {
         session.note(
             NoteCode::ExactCopies,
-            format!(
-                "{count} of {samples} {side} have at least {} exact copies: the index decides which of them are neighbors",
-                diagnostics.connection.requested
-            ),
+            format!("{count} of {samples} {side} have at least {neighbors} exact copies: {decides}"),
         );
     }
 }

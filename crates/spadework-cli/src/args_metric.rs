@@ -1,8 +1,7 @@
 //! What a user may type about distances.
 
 use clap::{Args, ValueEnum};
-use spadework::SpadeParams;
-use spadework::samples;
+use spadework::{SpadeParams, neighbors, samples};
 
 /// How distances are taken on each side.
 #[derive(Debug, Args)]
@@ -24,6 +23,9 @@ pub(crate) struct MetricArgs {
         default_missing_value = "standard"
     )]
     pub(crate) standardize: Standardize,
+    /// What decides which of equally near outputs are neighbors, if some outputs are equal, as those of forests are
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Ties::Inputs)]
+    pub(crate) ties: Ties,
 }
 
 impl MetricArgs {
@@ -33,6 +35,7 @@ impl MetricArgs {
             .with_input_metric(self.input_metric.into())
             .with_output_metric(self.output_metric.into())
             .with_standardize(self.standardize.into())
+            .with_ties(self.ties.into())
     }
 }
 
@@ -77,6 +80,24 @@ impl From<Standardize> for samples::Standardize {
             Standardize::None => samples::Standardize::None,
             Standardize::Standard => samples::Standardize::Standard,
             Standardize::Robust => samples::Standardize::Robust,
+        }
+    }
+}
+
+/// [`neighbors::Ties`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ties {
+    /// Their distance at the input, so that the order of the samples does not matter
+    Inputs,
+    /// The lower index
+    Index,
+}
+
+impl From<Ties> for neighbors::Ties {
+    fn from(ties: Ties) -> Self {
+        match ties {
+            Ties::Inputs => neighbors::Ties::Inputs,
+            Ties::Index => neighbors::Ties::Index,
         }
     }
 }

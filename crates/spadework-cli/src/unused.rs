@@ -60,6 +60,15 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     {
         return refused(option, "makes graphs of samples, but both graphs are given");
     }
+    if let Some(graph) = ["input_graph", "output_graph"].iter().find(|graph| is_typed(matches, graph))
+        && is_typed(matches, "ties")
+    {
+        let graph = option_name(graph);
+        return refused(
+            "ties",
+            &format!("chooses among equal outputs by inputs or index, but {graph} is given"),
+        );
+    }
     let without =
         |&&(option, graph, _): &&(&str, &str, &str)| is_typed(matches, option) && is_typed(matches, graph);
     match DISTANCES.iter().find(without) {
@@ -71,7 +80,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 /// Options that say how graphs are made.
-const MAKE_GRAPHS: [&str; 8] = [
+const MAKE_GRAPHS: [&str; 9] = [
     "neighbors",
     "connectivity",
     "search",
@@ -80,6 +89,7 @@ const MAKE_GRAPHS: [&str; 8] = [
     "input_metric",
     "output_metric",
     "standardize",
+    "ties",
 ];
 
 /// Options that say how distances on one side are taken, and what replaces the samples of that side.

@@ -8,6 +8,7 @@ use serde_with::skip_serializing_none;
 use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::error::UnknownWord;
+use spadework::neighbors::Ties;
 use spadework::pipeline::Spectrum;
 use spadework::samples::{Metric, Standardize};
 use spadework_probe::Task;
@@ -33,6 +34,9 @@ pub struct RequestDocument {
     /// Scaling of the input columns: `none`, `standard` or `robust`.
     #[serde(default = "default_standardize")]
     pub standardize: String,
+    /// What decides which of equally near outputs are neighbors, if some outputs are equal: `inputs` or `index`.
+    #[serde(default = "ties_by_index")]
+    pub ties: String,
     /// How neighbors are searched: `auto`, `exact` or `approximate`.
     pub search: String,
     /// Kind of graph.
@@ -70,6 +74,7 @@ impl From<&SpadeParams> for RequestDocument {
             input_metric: params.input_metric.to_string(),
             output_metric: params.output_metric.to_string(),
             standardize: params.standardize.to_string(),
+            ties: params.ties.to_string(),
             search: params.search.to_string(),
             graph: params.graph.to_string(),
             weights: params.weights.to_string(),
@@ -105,6 +110,7 @@ impl RequestDocument {
             .with_input_metric(self.input_metric.parse()?)
             .with_output_metric(self.output_metric.parse()?)
             .with_standardize(self.standardize.parse()?)
+            .with_ties(self.ties.parse()?)
             .with_search(self.search.parse()?)
             .with_graph(self.graph.parse()?)
             .with_weights(self.weights.parse()?)
@@ -136,6 +142,10 @@ impl RequestDocument {
 /// Results of versions without a choice.
 fn default_metric() -> String {
     Metric::default().to_string()
+}
+
+fn ties_by_index() -> String {
+    Ties::Index.to_string()
 }
 
 fn default_standardize() -> String {

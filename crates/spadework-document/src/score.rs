@@ -144,6 +144,10 @@ pub struct GraphDocument {
     pub connection: SideConnection,
     /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
+    /// Outputs with so many exact copies that their distance at the input decides which of them are neighbors, if there are any.
+    pub decided_by_inputs: Option<usize>,
+    /// What decides which of equally near outputs are neighbors: `inputs` or `index`; absent if no two outputs are equal.
+    pub ties: Option<String>,
     /// How its neighbors were searched; absent if the graph was given.
     pub search: Option<SearchDocument>,
     /// How it was made of its samples, as fields of the graph itself.
@@ -476,13 +480,18 @@ impl GraphDocument {
 
     pub(crate) fn of_outputs(report: &SpadeReport) -> Self {
         let SpadeReport { graphs, diagnostics, .. } = report;
-        Self::new(
-            graphs.output(),
-            diagnostics.connection.output,
-            diagnostics.output_graph,
-            diagnostics.outputs_decided_by_index,
-            diagnostics.output_recall,
-        )
+        let decided_by_inputs = diagnostics.outputs_decided_by_inputs;
+        Self {
+            decided_by_inputs: (decided_by_inputs > 0).then_some(decided_by_inputs),
+            ties: diagnostics.ties.map(|ties| ties.to_string()),
+            ..Self::new(
+                graphs.output(),
+                diagnostics.connection.output,
+                diagnostics.output_graph,
+                diagnostics.outputs_decided_by_index,
+                diagnostics.output_recall,
+            )
+        }
     }
 
     fn new(
@@ -497,6 +506,8 @@ impl GraphDocument {
             components: if made.given { mended.components_found } else { 1 },
             connection: mended,
             decided_by_index,
+            decided_by_inputs: None,
+            ties: None,
             search: (!made.given).then(|| recall.into()),
             construction: made,
         }

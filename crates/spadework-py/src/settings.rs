@@ -24,6 +24,7 @@ pub(crate) struct Settings {
     input_metric: String,
     output_metric: String,
     standardize: String,
+    ties: String,
     search: String,
     graph: String,
     weights: String,
@@ -51,6 +52,7 @@ impl Settings {
             .with_input_metric(word("input_metric", &self.input_metric)?)
             .with_output_metric(word("output_metric", &self.output_metric)?)
             .with_standardize(word("standardize", &self.standardize)?)
+            .with_ties(word("ties", &self.ties)?)
             .with_search(word("search", &self.search)?)
             .with_graph(word("graph", &self.graph)?)
             .with_weights(word("weights", &self.weights)?)

@@ -83,12 +83,66 @@ def test_diabetes_by_a_single_number():
     assert report.margins is None and report.document["output_dim"] == 1
 
 
+def neighbors_of_ties(inputs, outputs, k):
+    """Edges of the k nearest by distance at the output, then at the input, then by index: all pairs, by NumPy alone."""
+    at_output, at_input = (((rows[:, None] - rows[None]) ** 2).sum(axis=2) for rows in (outputs, inputs))
+    found = set()
+    for p in range(len(inputs)):
+        order = np.lexsort((np.arange(len(inputs)), at_input[p], at_output[p]))
+        found |= {(min(p, int(q)), max(p, int(q))) for q in order[order != p][:k]}
+    return sorted(found)
+
+
+def test_the_inputs_decide_which_equal_outputs_of_a_forest_are_neighbors():
+    data = load_wine(as_frame=True)
+    forest = RandomForestClassifier(8, random_state=0).fit(data.data, data.target)
+    # Eighths, whose squared distances have no rounding.
+    outputs = forest.predict_proba(data.data)
+    rows = spadework.encode_table(data.data).rows
+    report = spadework.score(rows, outputs, verbose=False)
+    assert report.document["graphs"]["output"]["ties"] == report.document["request"]["ties"] == "inputs"
+    assert [tuple(edge) for edge in report.output_edges] == neighbors_of_ties(rows, outputs, report.neighbors)
+    table = spadework.score_table(forest, data.data, verbose=False)
+    np.testing.assert_array_equal(table.output_edges, report.output_edges)
+    for threads in (1, 3):
+        again = spadework.score(rows, outputs, threads=threads, verbose=False)
+        np.testing.assert_array_equal(again.node_scores, report.node_scores)
+
+
+def test_scores_of_a_forest_do_not_depend_on_the_order_of_the_rows():
+    data = load_wine(as_frame=True)
+    forest = RandomForestClassifier(10, random_state=0).fit(data.data, data.target)
+    outputs, rows = forest.predict_proba(data.data), spadework.encode_table(data.data).rows
+    order = np.random.default_rng(0).permutation(len(rows))
+    report = spadework.score(rows, outputs, verbose=False)
+    moved = spadework.score(rows[order], outputs[order], verbose=False)
+    assert moved.model_score == pytest.approx(report.model_score, rel=1e-6)
+    np.testing.assert_allclose(moved.node_scores, report.node_scores[order], rtol=0, atol=1e-4 * report.node_scores.max())
+    compared = spadework.compare(rows[order], {"forest": outputs[order], "same": rows[order]}, verbose=False)
+    whole = spadework.compare(rows, {"forest": outputs, "same": rows}, verbose=False)
+    assert compared.reports["forest"].model_score == pytest.approx(whole.reports["forest"].model_score, rel=1e-6)
+    by_index = [spadework.score(rows[at], outputs[at], ties="index", verbose=False) for at in (slice(None), order)]
+    assert abs(by_index[0].model_score / by_index[1].model_score - 1) > 1e-3
+    assert any("the index decides" in note for note in by_index[0].notes)
+    spade = spadework.Spade(ties="index", verbose=False).fit(rows, outputs)
+    assert spade.model_score_ == by_index[0].model_score
+
+
+def test_inputs_without_distances_decide_nothing():
+    data = load_wine(as_frame=True)
+    outputs = RandomForestClassifier(10, random_state=0).fit(data.data, data.target).predict_proba(data.data)
+    graph = spadework.knn_graph(spadework.encode_table(data.data).rows, graph="mutual", neighbors=40)
+    report = spadework.score(outputs=outputs, input_graph=graph, verbose=False)
+    assert report.document["graphs"]["output"]["ties"] == "index"
+    assert any("a graph of the inputs has no distances" in note for note in report.notes)
+
+
 def test_ties_of_a_forest_are_split_by_the_inputs_and_by_nothing_else():
     data = load_wine(as_frame=True)
     forest = RandomForestClassifier(10, random_state=0).fit(data.data, data.target)
     outputs = forest.predict_proba(data.data)
     report = spadework.score_table(forest, data.data, labels=data.target, verbose=False)
-    assert any("share their outputs" in note for note in report.notes)
+    assert any("exact copies: their distance at the input decides" in note for note in report.notes)
     # Accuracy and margins are those of the probabilities.
     assert report.document["accuracy"] == pytest.approx(forest.score(data.data, data.target))
     second, first = np.sort(outputs, axis=1)[:, -2:].T
@@ -98,7 +152,7 @@ def test_ties_of_a_forest_are_split_by_the_inputs_and_by_nothing_else():
     again = spadework.score_table(forest, data.data.iloc[order], verbose=False)
     assert again.model_score == pytest.approx(report.model_score, rel=1e-6)
     kept = [
-        spadework.score_table(forest, table, ties="keep", verbose=False).model_score
+        spadework.score_table(forest, table, ties="index", verbose=False).model_score
         for table in (data.data, data.data.iloc[order])
     ]
     assert abs(kept[0] / kept[1] - 1) > 1e-6
@@ -108,6 +162,8 @@ def test_bad_calls_are_refused():
     data = load_wine(as_frame=True)
     with pytest.raises(ValueError, match="`input_metric` is not an argument here"):
         spadework.score_table(lambda table: table, data.data, input_metric="cosine")
+    with pytest.raises(ValueError, match='`ties` must be inputs or index, got "keep"'):
+        spadework.score_table(lambda table: table, data.data, ties="keep")
     with pytest.raises(ValueError, match="must return numbers, got"):
         spadework.score_table(lambda table: np.full(len(table), "red"), data.data)
     with pytest.raises(ValueError, match="one row per sample .178., got 3"):

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use spadework::eigen::{EigenMethod, GeneralizedEigenpairs};
 use spadework::graph::Connectivity;
-use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch};
+use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch, Ties};
 use spadework::samples::Side;
 use spadework::{
     Error, Graph, GraphPair, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate,
@@ -23,6 +23,8 @@ fn params(fixture: &Fixture, tolerance: f64) -> SpadeParams {
         .with_neighbors(fixture.neighbors)
         .with_eigenpairs(fixture.eigenpairs)
         .with_connectivity(fixture.connectivity)
+        // SciPy's lists are by distance and index; `ties.rs` tests what the inputs decide.
+        .with_ties(Ties::Index)
         .with_tolerance(tolerance)
 }
 

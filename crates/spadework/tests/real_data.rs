@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::graph::{Components, Connectivity};
-use spadework::neighbors::{ExactSearch, NeighborLists, NeighborSearch};
+use spadework::neighbors::{ExactSearch, NeighborLists, NeighborSearch, Ties};
 use spadework::scores::{Contrast, DistanceKind, Distances, Distortion, draw_others, sparsest_cut};
 use spadework::{Error, Graph, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
 use support::real::{self, CIFAR_PIXELS, CLASSES, MNIST_PIXELS};
@@ -229,7 +229,11 @@ fn evaluated(
 ) -> Result<SpadeReport, Error> {
     evaluate(
         samples,
-        &SpadeParams::default().with_neighbors(neighbors).with_connectivity(connectivity),
+        // The lists that results are compared with here are by distance and index.
+        &SpadeParams::default()
+            .with_neighbors(neighbors)
+            .with_connectivity(connectivity)
+            .with_ties(Ties::Index),
         &Silent,
     )
 }

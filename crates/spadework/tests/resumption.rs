@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::atomic::Ordering;
 
+use spadework::graph::Connectivity;
 use spadework::neighbors::{ApproximateSearch, NeighborSearch, SearchMethod, TreeSearch};
 use spadework::pipeline::{ModelSet, intervals};
 use spadework::samples::Metric;
@@ -30,28 +31,64 @@ fn searches_that_were_interrupted_give_the_same_lists() {
     for (name, params, dim) in
         [("products", exact.clone(), 64), ("every pair", manhattan, 20), ("tree", exact, 6)]
     {
-        let pair = samples(dim);
-        let (input, output) = pair.into_sides();
-        let pair = ManifoldPair::new(&input, &output).unwrap();
-        let whole = evaluate(&pair, &params, &spadework::Silent).unwrap();
-        for (stop, every) in [(1, 1), (2, 3), (4, 1)] {
-            let mut memory = Memory::stopping_after(stop, every);
-            let mut interrupted = 0;
-            // Interrupted twice, each time after some more parts.
-            for next in [Some(stop + 1), None] {
-                match evaluate(&pair, &params, &memory) {
-                    Err(Error::Cancelled) => interrupted += 1,
-                    other => assert!(other.is_ok(), "{name}: {:?}", other.err()),
-                }
-                memory = memory.next(next);
-            }
-            let resumed = evaluate(&pair, &params, &memory).unwrap();
-            assert!(interrupted > 0 && memory.taken.load(Ordering::SeqCst) > 0, "{name}, {stop}, {every}");
-            assert_eq!(resumed.model_score, whole.model_score, "{name}, {stop}, {every}");
-            assert_eq!(resumed.graphs, whole.graphs, "{name}, {stop}, {every}");
-            assert_eq!(resumed.node_scores, whole.node_scores, "{name}, {stop}, {every}");
-        }
+        assert_resumes(name, &samples(dim), &params);
     }
+}
+
+/// However a run is interrupted, it ends as one that was not.
+fn assert_resumes(name: &str, samples: &PairedSamples<'_>, params: &SpadeParams) {
+    let pair: ManifoldPair<'_> = samples.into();
+    let whole = evaluate(&pair, params, &spadework::Silent).unwrap();
+    for (stop, every) in [(1, 1), (2, 3), (4, 1)] {
+        let mut memory = Memory::stopping_after(stop, every);
+        let mut interrupted = 0;
+        // Interrupted twice, each time after some more parts.
+        for next in [Some(stop + 1), None] {
+            match evaluate(&pair, params, &memory) {
+                Err(Error::Cancelled) => interrupted += 1,
+                other => assert!(other.is_ok(), "{name}: {:?}", other.err()),
+            }
+            memory = memory.next(next);
+        }
+        let resumed = evaluate(&pair, params, &memory).unwrap();
+        assert!(interrupted > 0 && memory.taken.load(Ordering::SeqCst) > 0, "{name}, {stop}, {every}");
+        assert_eq!(resumed.model_score, whole.model_score, "{name}, {stop}, {every}");
+        assert_eq!(resumed.graphs, whole.graphs, "{name}, {stop}, {every}");
+        assert_eq!(resumed.node_scores, whole.node_scores, "{name}, {stop}, {every}");
+    }
+}
+
+/// Four different outputs, of which one is that of most samples: inputs decide which of them are neighbors.
+fn with_equal_outputs(samples: &PairedSamples<'_>, first: f64) -> PairedSamples<'static> {
+    let (len, dim) = (samples.len(), samples.input().dim());
+    let mut inputs = samples.input().values().all_doubles().repeat(2);
+    for value in &mut inputs[len * dim..] {
+        *value += first;
+    }
+    let outputs = inputs.chunks(dim).map(|row| if row[0] < 0.9 { 0.0 } else { (row[1] * 3.0).floor() + 1.0 });
+    let outputs: Vec<f64> = outputs.collect();
+    let side = |values: Vec<f64>| Samples::from_f64(2 * len, values.len() / (2 * len), values).unwrap();
+    PairedSamples::new(side(inputs), side(outputs)).unwrap()
+}
+
+#[test]
+fn choices_among_equal_outputs_go_on_too() {
+    let exact =
+        SpadeParams::default().with_search(SearchMethod::Exact).with_connectivity(Connectivity::Bridge);
+    assert_resumes("equal outputs", &with_equal_outputs(&samples(64), 1e-3), &exact);
+}
+
+/// Lists that are kept whole are those of both sides: the same outputs with other inputs have other neighbors.
+#[test]
+fn lists_of_equal_outputs_are_those_of_their_inputs() {
+    let (input, output) = with_equal_outputs(&samples(6), 1e-3).into_sides();
+    let params = SpadeParams::default().with_connectivity(Connectivity::Bridge);
+    let kept = Memory { every: usize::MAX, ..Memory::default() };
+    evaluate(&PairedSamples::new(input.clone(), output.clone()).unwrap(), &params, &kept).unwrap();
+    let backwards: Vec<f64> = input.values().all_doubles().iter().rev().copied().collect();
+    let other = PairedSamples::new(Samples::from_f64(input.len(), 6, backwards).unwrap(), output).unwrap();
+    let with_parts = evaluate(&other, &params, &kept.next(None)).unwrap();
+    assert_eq!(with_parts.graphs, evaluate(&other, &params, &spadework::Silent).unwrap().graphs);
 }
 
 /// A search that keeps several parts.

@@ -63,7 +63,8 @@ impl Baseline {
             (Some(theirs), Some(ours)) => differs("probe", &theirs, &ours),
             _ => None,
         };
-        self.refused(counts.or_else(words).or_else(corruption).or_else(probe))
+        let ties = || ties_decided_otherwise(theirs, document);
+        self.refused(counts.or_else(words).or_else(ties).or_else(corruption).or_else(probe))
     }
 
     /// Refuses a baseline whose SPADE score is not of the same samples on graphs connected the same way.
@@ -87,6 +88,14 @@ impl Baseline {
 
 fn differs<T: PartialEq + std::fmt::Display>(fact: &str, theirs: &T, ours: &T) -> Option<String> {
     (theirs != ours).then(|| format!("the same {fact} ({ours}), got {theirs}"))
+}
+
+/// What chose among equally near outputs, where that is not what chose among ours. It does not matter where no outputs are equal.
+fn ties_decided_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
+    // Documents from before there was a choice say only how many copies there were.
+    let had_ties = |d: &ScoreDocument| d.graphs.output.ties.is_some() || d.graphs.output.decided_by_index > 0;
+    let [theirs, ours] = [baseline, document].map(|d| &d.made.request.ties);
+    differs("choice among equal outputs", theirs, ours).filter(|_| had_ties(baseline) || had_ties(document))
 }
 
 /// What was done to the inputs.

@@ -133,6 +133,7 @@ impl<'a> Store<'a> {
                 .with("input_metric", params.input_metric)
                 .with("output_metric", params.output_metric)
                 .with("standardize", params.standardize)
+                .with("ties", params.ties)
                 .with("search", params.search)
                 .with("graph", params.graph)
                 .with("weights", params.weights)

@@ -37,3 +37,4 @@ mod suspicions;
 mod sweep;
 mod table;
 mod tasks;
+mod ties;

@@ -54,6 +54,11 @@ pub struct SideFacts {
     pub construction: Construction,
     /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
+    /// Samples with so many exact copies that their distance at the input decides which of them are neighbors.
+    #[serde(default)]
+    pub decided_by_inputs: usize,
+    /// What decides which of equally near outputs are neighbors: `inputs` or `index`; absent if no two outputs are equal.
+    pub ties: Option<String>,
     /// How many of the true neighbors were found, if that was measured; all if it is absent.
     pub recall: Option<RecallFacts>,
 }
@@ -84,6 +89,8 @@ impl GraphStage {
                 connection,
                 construction: made,
                 decided_by_index,
+                decided_by_inputs: 0,
+                ties: None,
                 recall: match recall {
                     Recall::Exact => None,
                     Recall::Sampled { rows, found, of } => Some(RecallFacts { rows, found, of }),
@@ -102,13 +109,17 @@ impl GraphStage {
                 diagnostics.inputs_decided_by_index,
                 diagnostics.input_recall,
             ),
-            output: side(
-                diagnostics.output_dim,
-                connection.output,
-                diagnostics.output_graph,
-                diagnostics.outputs_decided_by_index,
-                diagnostics.output_recall,
-            ),
+            output: SideFacts {
+                decided_by_inputs: diagnostics.outputs_decided_by_inputs,
+                ties: diagnostics.ties.map(|ties| ties.to_string()),
+                ..side(
+                    diagnostics.output_dim,
+                    connection.output,
+                    diagnostics.output_graph,
+                    diagnostics.outputs_decided_by_index,
+                    diagnostics.output_recall,
+                )
+            },
             sources: SourcesDocument::default(),
             labels: None,
             timings: diagnostics.timings.into(),
@@ -137,6 +148,8 @@ impl GraphStage {
         diagnostics.connection = connection;
         diagnostics.inputs_decided_by_index = self.input.decided_by_index;
         diagnostics.outputs_decided_by_index = self.output.decided_by_index;
+        diagnostics.outputs_decided_by_inputs = self.output.decided_by_inputs;
+        diagnostics.ties = self.output.ties.as_deref().map(str::parse).transpose()?;
         (diagnostics.input_recall, diagnostics.output_recall) = (self.input.recall(), self.output.recall());
         diagnostics.timings = timings;
         diagnostics.params = params;

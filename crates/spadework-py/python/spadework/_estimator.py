@@ -29,7 +29,7 @@ class Spade:
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
         Eigenpairs, r, for edge and node scores.
-    connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, sketch_error, tolerance, certify, seed
+    connectivity, graph, weights, input_metric, output_metric, standardize, ties, search, solver, sketch_error, tolerance, certify, seed
         As in `spadework.score`.
     n_jobs : int, optional
         Threads to use; None or -1 for all cores, -2 for all but one. The result does not depend on it.
@@ -84,6 +84,7 @@ class Spade:
         input_metric: Metric = "euclidean",
         output_metric: Metric = "euclidean",
         standardize: bool | Literal["robust"] = False,
+        ties: Literal["inputs", "index"] = "inputs",
         search: Literal["auto", "exact", "approximate"] = "auto",
         solver: Literal["davidson", "power"] = "davidson",
         sketch_error: float = 0.3,
@@ -101,6 +102,7 @@ class Spade:
         self.input_metric = input_metric
         self.output_metric = output_metric
         self.standardize = standardize
+        self.ties = ties
         self.search = search
         self.solver = solver
         self.sketch_error = sketch_error

@@ -50,6 +50,7 @@ def score(
     input_metric: Metric = "euclidean",
     output_metric: Metric = "euclidean",
     standardize: bool | Literal["robust"] = False,
+    ties: Literal["inputs", "index"] = "inputs",
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -98,6 +99,10 @@ def score(
     standardize : bool or "robust", default=False
         Whether to scale the columns of the inputs first, by mean and standard deviation, or by median and interquartile range.
         Constant columns become 0.
+    ties : {"inputs", "index"}, default="inputs"
+        What decides which of equally near outputs are neighbors, if some outputs are equal, as those of forests are: their distance
+        at the input, so that the order of the rows does not matter, or the lower index. A graph of inputs has no distances, so the
+        index decides.
     search : {"auto", "exact", "approximate"}, default="auto"
         How neighbors are searched; "auto" is exact unless that would take more than about ten minutes of one core.
     solver : {"davidson", "power"}, default="davidson"
@@ -279,6 +284,7 @@ def compare(
     input_metric: Metric = "euclidean",
     output_metric: Metric = "euclidean",
     standardize: bool | Literal["robust"] = False,
+    ties: Literal["inputs", "index"] = "inputs",
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -313,7 +319,7 @@ def compare(
         What the models are ranked by. "auto" is the unevenness of classifiers: of the numbers that
         need only arrays, it is the most consistent over data sets and sizes. If the outputs of some model are not classes, it is the
         neighborhood overlap. Models that cannot be distinguished share a rank (`Comparison.ranks`).
-    neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
+    neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, ties, search, solver, \
 sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.
 
@@ -360,6 +366,7 @@ def sweep(
     input_metric: Metric = "euclidean",
     output_metric: Metric = "euclidean",
     standardize: bool | Literal["robust"] = False,
+    ties: Literal["inputs", "index"] = "inputs",
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     tolerance: float = 1e-6,
@@ -384,7 +391,7 @@ def sweep(
         A graph instead of ``inputs``, the same for every k.
     connectivity : {"grow", "bridge", "error"}, default="grow"
         As in `score`; under "error" a k at which a graph is not connected has no score (NaN).
-    graph, weights, input_metric, output_metric, standardize, search, solver, tolerance, certify, seed, threads, verbose
+    graph, weights, input_metric, output_metric, standardize, ties, search, solver, tolerance, certify, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -434,6 +441,7 @@ def distortion(
     input_metric: Metric = "euclidean",
     output_metric: Metric = "euclidean",
     standardize: bool | Literal["robust"] = False,
+    ties: Literal["inputs", "index"] = "inputs",
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -456,7 +464,7 @@ def distortion(
     all_edges : bool, default=False
         Also measure every edge of the input graph, resistances to the relative error ``sketch_error``.
     labels, neighbors, eigenpairs, input_graph, output_graph, connectivity, graph, weights, input_metric, output_metric, \
-standardize, search, solver, sketch_error, tolerance, seed, threads, verbose
+standardize, ties, search, solver, sketch_error, tolerance, seed, threads, verbose
         As in `score`.
 
     Returns

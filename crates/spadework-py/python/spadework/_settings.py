@@ -27,6 +27,7 @@ class Settings(TypedDict):
     input_metric: str
     output_metric: str
     standardize: str
+    ties: str
     search: str
     graph: str
     weights: str
@@ -48,6 +49,7 @@ def settings(
     input_metric: Any = "euclidean",
     output_metric: Any = "euclidean",
     standardize: Any = False,
+    ties: Any = "inputs",
     search: Any = "auto",
     graph: Any = "knn",
     weights: Any = "unit",
@@ -68,6 +70,7 @@ def settings(
         "input_metric": word(input_metric, "input_metric"),
         "output_metric": word(output_metric, "output_metric"),
         "standardize": standardize_word(standardize),
+        "ties": word(ties, "ties"),
         "search": word(search, "search"),
         "graph": word(graph, "graph"),
         "weights": word(weights, "weights"),

@@ -9,16 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _notes
 from ._functions import score
 from ._perturbed import answering
 from ._report import Report
 from .perturb import is_categorical
-
-#: Ties are split by the inputs within this part of the smallest distance between outputs that differ.
-_SPLIT = 0.5
-#: Rows whose outputs are compared at once for that distance.
-_TOGETHER = 512
 
 
 class EncodedTable(NamedTuple):
@@ -96,7 +90,6 @@ def score_table(
     labels: Any = None,
     categories: Literal["onehot", "gower"] = "onehot",
     standardize: bool | Literal["robust"] = True,
-    ties: Literal["inputs", "keep"] = "inputs",
     verbose: bool | None = None,
     **options: Any,
 ) -> Report:
@@ -113,13 +106,9 @@ def score_table(
         As in `score`.
     categories, standardize
         How rows are compared: as in `encode_table`.
-    ties : {"inputs", "keep"}, default="inputs"
-        Forests and boosting return the same numbers for many samples. If more than k samples have equal outputs, only their
-        index decides which of them are neighbors. ``"inputs"`` orders samples with equal outputs by their distance at the
-        input, and moves outputs by at most half of the smallest distance between different outputs. ``"keep"`` leaves the
-        outputs unchanged, as is always done with a single number per sample. A note says how many samples are affected.
     verbose, **options
-        As in `score`, without ``input_metric`` and ``standardize``.
+        As in `score`, without ``input_metric`` and ``standardize``. Forests and boosting return the same numbers for many samples:
+        ``ties`` says what decides which of them are neighbors, by default the distance between rows of the table.
 
     Returns
     -------
@@ -139,8 +128,6 @@ def score_table(
     for name in ("input_metric", "input_graph", "output_graph"):
         if name in options:
             raise ValueError(f"`{name}` is not an argument here: `categories` says how rows of a table are compared")
-    if ties not in ("inputs", "keep"):
-        raise ValueError(f'`ties` must be "inputs" or "keep", got {ties!r}')
     encoded = encode_table(table, categories=categories, standardize=standardize)
     outputs = np.asarray(answering(model)(table))
     if outputs.dtype.kind not in "fiu":
@@ -150,27 +137,8 @@ def score_table(
     outputs = outputs.reshape(len(outputs), -1).astype(np.float64)
     if len(outputs) != len(encoded.rows):
         raise ValueError(f"the model must return one row per sample ({len(encoded.rows)}), got {len(outputs)}")
-    tied, classes = _tied(outputs), outputs.shape[1]
-    # Of single numbers there is no column to put the inputs beside without making a classifier of a regression.
-    is_split = tied > 0 and ties == "inputs" and classes > 1
-    if is_split:
-        outputs = _split(outputs, encoded.rows)
     report = score(encoded.rows, outputs, labels=labels, input_metric=encoded.metric, verbose=verbose, **options)
-    notes = _about_ties(tied, len(outputs), is_split)
-    _notes.tell(notes, verbose)
-    document = {**report.document, "output_dim": classes, "columns": encoded.names}
-    return replace(report, document=document, notes=(*report.notes, *notes))
-
-
-def _about_ties(tied: int, samples: int, is_split: bool) -> list[str]:
-    if tied == 0:
-        return []
-    chosen = (
-        "among these, neighbors are chosen by their distance at the input"
-        if is_split
-        else "where these are more than k, neighbors among them are chosen by index"
-    )
-    return [f"{tied} of {samples} samples share their outputs with others; {chosen}"]
+    return replace(report, document={**report.document, "columns": encoded.names})
 
 
 def _columns(table: Any, columns: Sequence[str] | None) -> list[tuple[Any, npt.NDArray[Any], bool]]:
@@ -242,37 +210,3 @@ def _standardized(name: Any, values: npt.NDArray[np.float64], how: bool | str) -
             "or drop it"
         )
     return np.asarray((values - middle) / (high - low))
-
-
-def _tied(outputs: npt.NDArray[np.float64]) -> int:
-    """Samples that share their outputs with others."""
-    _, counts = np.unique(outputs, axis=0, return_counts=True)
-    return int(counts[counts > 1].sum())
-
-
-def _split(outputs: npt.NDArray[np.float64], inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Outputs with the inputs behind them, so small that they only tell apart what is equal.
-
-    A shift changes no distance, and keeps the numbers behind from being the largest or the second largest of a row, which are
-    what classes and margins are made of.
-    """
-    reach = 2 * float(np.sqrt(np.max(np.sum((inputs - inputs.mean(axis=0)) ** 2, axis=1))))
-    least = _least_distance(np.unique(outputs, axis=0))
-    if reach == 0:
-        return outputs
-    behind = (inputs - inputs.mean(axis=0)) * (_SPLIT * least / reach)
-    return np.concatenate([outputs, behind - np.max(behind) - 2 * np.ptp(outputs) + np.min(outputs)], axis=1)
-
-
-def _least_distance(rows: npt.NDArray[np.float64]) -> float:
-    """The smallest distance between two rows, which all differ."""
-    if len(rows) < 2:
-        return 1.0
-    least = np.inf
-    for first in range(0, len(rows), _TOGETHER):
-        some = rows[first : first + _TOGETHER]
-        squares = sum((some[:, None, at] - rows[None, :, at]) ** 2 for at in range(rows.shape[1]))
-        squares = np.asarray(squares)
-        squares[np.arange(len(some)), first + np.arange(len(some))] = np.inf
-        least = min(least, float(np.min(squares)))
-    return float(np.sqrt(least))
