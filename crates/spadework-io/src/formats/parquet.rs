@@ -233,6 +233,13 @@ impl<'a> File<'a> {
     fn read<T>(&self, leaf: usize, value_bytes: usize, extend: Extend<'_, T>) -> Result<Column<T>> {
         let limit = self.bytes.saturating_mul(MAX_EXPANSION).max(MIN_LIMIT);
         let allowed = limit / (value_bytes.max(1) as u64);
+        let expansion = || Error::Expansion { name: self.name.to_owned(), file_bytes: self.bytes, limit };
+        // A page is unpacked before its values are counted.
+        let groups = self.reader.metadata().row_groups().iter();
+        let mut unpacked = groups.filter_map(|group| Some(group.columns().get(leaf)?.uncompressed_size()));
+        if unpacked.any(|bytes| u64::try_from(bytes).is_ok_and(|bytes| bytes > limit)) {
+            return Err(expansion());
+        }
         let too_many = Arc::new(AtomicBool::new(false));
         let within_limit = limit_of(allowed, &too_many);
         let descriptor = self.leaf(leaf)?;
@@ -255,11 +262,7 @@ impl<'a> File<'a> {
                 })
                 .map_err(|error| {
                     if too_many.load(Ordering::Relaxed) {
-                        return Error::Expansion {
-                            name: self.name.to_owned(),
-                            file_bytes: self.bytes,
-                            limit,
-                        };
+                        return expansion();
                     }
                     decoder(&error, self.name)
                 })?;
