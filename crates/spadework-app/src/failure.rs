@@ -3,6 +3,7 @@
 //! A [`Failure`] keeps its cause as a value: front ends look at its [`Kind`] for an exit code or a class of exceptions, at its
 //! [`Cause`] for the numbers, and at its [`Hint`] for advice. No program has to parse its text.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use spadework::graph::Connectivity;
@@ -87,6 +88,10 @@ impl Failure {
             Cause::File(FileError::Samples { cause: CoreError::Cancelled, .. }) => Kind::Cancelled,
             Cause::Model(ModelFileError::Model { cause, .. }) if matches!(**cause, ModelError::Cancelled) => {
                 Kind::Cancelled
+            }
+            // The file is all right; memory is short.
+            Cause::File(FileError::Read { cause, .. }) if cause.kind() == ErrorKind::OutOfMemory => {
+                Kind::IllPosed
             }
             _ => Kind::Usage,
         }

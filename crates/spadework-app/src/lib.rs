@@ -20,6 +20,7 @@ mod data;
 mod distortion;
 mod embed;
 mod failure;
+mod kept_probes;
 mod labels;
 mod layers;
 mod model_runner;
@@ -66,6 +67,7 @@ pub use data::{
 pub use distortion::{Distorted, DistortionRequest, distortion};
 pub use embed::{EmbedRequest, Embedded, Embedding, EmbeddingFormat, embed};
 pub use failure::{Cause, Failure, Kind, Subject};
+pub use kept_probes::KeptProbes;
 pub use layers::{LayersRequest, layers};
 pub use moved::{Moved, MovedRequest, moved};
 pub use new_samples::{NewSamplesRequest, NewlyScored, ReferenceSource, score_new_samples};

@@ -38,6 +38,11 @@ impl<'a> Session<'a> {
         Self { parts: result.map(Parts::of_result), ..self }
     }
 
+    /// The same with parts kept in a folder of their own.
+    pub(crate) fn keeping_parts_in(self, folder: Option<&Path>) -> Self {
+        Self { parts: folder.map(|folder| Parts::in_folder(folder.to_owned())), ..self }
+    }
+
     pub(crate) fn parts(&self) -> Option<&Parts> {
         self.parts.as_ref()
     }

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use spadework_io::digest_bytes;
+
 /// The folder of steps and parts inside that of a result, which is gone when the result is there.
 pub(crate) const UNFINISHED: &str = ".unfinished";
 /// How often parts are kept: a run that is killed loses as much.
@@ -15,6 +17,22 @@ const PERIOD_VARIABLE: &str = "SPADEWORK_PART_SECONDS";
 /// Work that takes this part of the period or less is not kept when it is done.
 const SHORT: u32 = 8;
 const ENDING: &str = "part";
+
+/// A part as a file holds it: a digest, and what it is of.
+pub(crate) fn sealed(state: &[u8]) -> Vec<u8> {
+    [digest_bytes(state).as_bytes(), state].concat()
+}
+
+/// What a part holds; `None` where the file is not whole.
+pub(crate) fn unsealed(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let length = digest_bytes(&[]).len();
+    let (digest, state) = bytes.split_at_checked(length)?;
+    if digest_bytes(state).as_bytes() != digest {
+        return None;
+    }
+    bytes.drain(..length);
+    Some(bytes)
+}
 
 /// A place for parts.
 pub(crate) struct Parts {
@@ -28,10 +46,15 @@ pub(crate) struct Parts {
 impl Parts {
     /// In the folder of a result.
     pub(crate) fn of_result(result: &Path) -> Self {
+        Self::in_folder(result.join(UNFINISHED))
+    }
+
+    /// In a folder of their own.
+    pub(crate) fn in_folder(folder: PathBuf) -> Self {
         let seconds = std::env::var(PERIOD_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
         let period = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         Self {
-            folder: result.join(UNFINISHED),
+            folder,
             period: period.unwrap_or(PERIOD),
             kept: Mutex::new(Instant::now()),
             has_failed: AtomicBool::new(false),

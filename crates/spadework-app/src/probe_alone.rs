@@ -1,13 +1,16 @@
 //! Probes of one model by itself, without a score: a model file, or a function of the caller's.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Samples};
 use spadework_document::Note;
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
+use spadework_document::stages::Recipe;
 use spadework_io::corrupt::ImageShape;
+use spadework_io::{digest, digest_bytes};
 use spadework_model::{OnnxModel, RunOptions};
 use spadework_probe::{
     Error as ProbeError, OutputKind, ProbeParams, ProbedOutputs, Task, probe_model, probe_regressor,
@@ -15,14 +18,18 @@ use spadework_probe::{
 
 use crate::data::Rows;
 use crate::failure::{Failure, Subject};
+use crate::kept_probes::KeptProbes;
 use crate::model_runner::{note_library, note_output, note_softmax};
 use crate::observer::{Observer, Session};
 use crate::probing::{ModelProbes, ProbeRequest, grid_of, outputs, unit_of_changes};
+use crate::resume::Resuming;
 use crate::usage::Usage;
 use crate::{notes, suspicions};
 
 /// Samples that are run together to see what the outputs are.
 const BATCH: usize = 1 << 12;
+/// Rows besides the samples by which a function is recognized.
+const CROSSINGS: usize = 8;
 
 /// A model in memory or in a file that is probed by itself.
 pub enum ProbedModel<'a> {
@@ -57,6 +64,8 @@ pub struct ProbeModelRequest<'a> {
     pub seed: u64,
     /// Threads to use; all cores where `None`.
     pub threads: Option<NonZeroUsize>,
+    /// A folder that keeps what is found, so that the same call goes on where it was interrupted.
+    pub folder: Option<&'a Path>,
 }
 
 /// What probes of one model have shown.
@@ -81,13 +90,17 @@ pub fn probe(
     request: ProbeModelRequest<'_>,
     observer: &dyn Observer,
 ) -> Result<(ProbedAlone, Vec<Note>), Failure> {
-    let session = Session::new(observer);
-    let ProbeModelRequest { model, inputs, labels, target_spread, task, probe, top, seed, threads } = request;
+    let ProbeModelRequest { model, inputs, labels, target_spread, task, probe, top, seed, threads, folder } =
+        request;
+    let session = Session::new(observer).keeping_parts_in(folder);
     suspicions::check_radius(&probe, Some(&inputs.samples))?;
     let sample = inputs.shape.get(1..).filter(|sample| !sample.is_empty()).unwrap_or(&[1]);
     let grid = ImageShape::of_extents(sample).map(grid_of);
     let params = probe.params().with_grid(grid).with_seed(seed);
+    params.check()?;
+    let kept = folder.map(|folder| KeptProbes::open(folder, recipe(&inputs, &params, &model, task)));
     let call = Call {
+        kept: kept.transpose()?,
         inputs: &inputs.samples,
         labels,
         target_spread,
@@ -124,6 +137,30 @@ struct Call<'a> {
     /// Nothing but its outputs can tell whether a function ends in a softmax.
     is_function: bool,
     session: &'a Session<'a>,
+    /// What keeps that which is found.
+    kept: Option<KeptProbes>,
+}
+
+/// What the probes of a model depend on, besides what it says.
+fn recipe(inputs: &Rows<'_>, params: &ProbeParams, model: &ProbedModel<'_>, task: Task) -> Recipe {
+    let ProbeParams { probe, probes, samples, precision, radii, seed, .. } = params;
+    let run = match model {
+        ProbedModel::File { run, .. } => format!("file {run:?}"),
+        ProbedModel::Function(_) => "function".to_owned(),
+    };
+    let none = || "none".to_owned();
+    let radii = radii.as_ref().map_or_else(none, |radii| digest_bytes(format!("{radii:?}").as_bytes()));
+    Recipe::new()
+        .with("inputs", digest(&inputs.samples))
+        .with("shape", format!("{:?}", inputs.shape))
+        .with("model", run)
+        .with("probe", probe)
+        .with("probes", probes)
+        .with("samples", samples)
+        .with("precision", precision.map_or_else(none, |precision| precision.to_string()))
+        .with("radii", radii)
+        .with("seed", seed)
+        .with("task", task)
 }
 
 /// A model as a function.
@@ -132,9 +169,15 @@ type Run<'a> = &'a mut (dyn FnMut(&Samples<'_>) -> Result<Samples<'static>, Fail
 impl Call<'_> {
     /// Looks at what the outputs are, and probes the model accordingly.
     fn probe(&self, model: Run<'_>) -> Result<ProbedAlone, Failure> {
-        self.params.check()?;
         let mut clean = CleanOutputs::of(self.inputs, self.params.chosen(self.inputs.len()), model)?;
-        let monitor = self.session.monitor();
+        let outputs = self.kept.as_ref().map(|kept| -> Result<String, Failure> {
+            let others = model(&clean.crossings()?)?;
+            let outputs = digest_bytes(format!("{} {}", digest(&clean.outputs), digest(&others)).as_bytes());
+            kept.recognize(&outputs)?;
+            Ok(outputs)
+        });
+        let outputs = outputs.transpose()?.unwrap_or_default();
+        let monitor = &Resuming::new(self.session, || outputs);
         match OutputKind::of(self.task, &clean.outputs, self.labels) {
             OutputKind::Embedding => Err(Usage::ProbedEmbedding.into()),
             OutputKind::Numbers => {
@@ -193,6 +236,17 @@ impl<'a> CleanOutputs<'a> {
             parts.push(outputs);
         }
         Ok(Self { inputs, outputs: joined(&parts)?, chosen, asked: 0 })
+    }
+
+    /// A few rows that are no samples, by which one function is told from another: numbers of two samples by turns. Each is a number that its
+    /// column has, since a function may take nothing else.
+    fn crossings(&self) -> Result<Samples<'static>, Failure> {
+        let few = &self.chosen[..self.chosen.len().min(CROSSINGS)];
+        let samples = in_single_precision(&self.inputs.rows(few)?)?;
+        let (values, dim) = (samples.values().all_singles(), samples.dim());
+        let number = |row: usize, column: usize| values[(row + column % 2) % few.len() * dim + column];
+        let rows = (0..few.len()).flat_map(|row| (0..dim).map(move |column| number(row, column)));
+        Ok(Samples::from_f32(few.len(), dim, rows.collect::<Vec<f32>>())?)
     }
 
     /// The outputs of rows: known ones where these are the next samples themselves, and the model's otherwise.

@@ -10,10 +10,10 @@ use spadework::Monitor;
 use spadework::checkpoint::{Checkpoints, Work};
 use spadework::monitor::Stage;
 use spadework_io::output::write_bytes;
-use spadework_io::{digest_bytes, digest_pieces, read_regular};
+use spadework_io::{digest_pieces, read_regular};
 
 use crate::observer::Session;
-use crate::parts::Parts;
+use crate::parts::{Parts, sealed, unsealed};
 use crate::wording::NoteCode;
 
 /// The monitor of a session, with a place for parts where the session has one.
@@ -70,18 +70,12 @@ impl Checkpoints for Resuming<'_> {
             return None;
         }
         let file = self.file(parts, work);
-        let mut bytes = read_regular(&file).ok()?;
-        let length = digest_bytes(&[]).len();
-        let (digest, state) = bytes.split_at_checked(length)?;
-        if digest_bytes(state).as_bytes() != digest {
-            return None;
-        }
+        let state = unsealed(read_regular(&file).ok()?)?;
         self.session.mention(
             NoteCode::StageTaken,
             format!("{}: {} continue where an earlier run was interrupted", file.display(), work.name),
         );
-        bytes.drain(..length);
-        Some(bytes)
+        Some(state)
     }
 
     fn is_due(&self) -> bool {
@@ -95,8 +89,7 @@ impl Checkpoints for Resuming<'_> {
     fn keep(&self, work: &Work<'_>, state: &[u8]) {
         let Some(parts) = self.session.parts() else { return };
         let file = self.file(parts, work);
-        let content = [digest_bytes(state).as_bytes(), state].concat();
-        if let Err(error) = write_bytes(&file, &content)
+        if let Err(error) = write_bytes(&file, &sealed(state))
             && parts.fails_first()
         {
             self.session.mention(

@@ -119,6 +119,8 @@ pub enum Usage {
     EmbeddingShape { expected: [usize; 2], got: Vec<usize> },
     /// A stage that was made from something else.
     OtherStage { reason: OtherStage },
+    /// A folder with parts of another probe.
+    OtherProbe { difference: String },
     /// A stage file that is not whole.
     BrokenStage { reason: String },
     /// A folder without graphs.
@@ -153,6 +155,7 @@ impl Usage {
                 Hint::MakeReference
             }
             Usage::OtherStage { .. } | Usage::BrokenStage { .. } => Hint::ReplaceStage,
+            Usage::OtherProbe { .. } => Hint::AnotherFolder,
             Usage::NoLayerMatches { .. } | Usage::NoLayerOfInput { .. } => Hint::ListLayers,
             Usage::NoGraphs { .. } => Hint::MakeGraphs,
             Usage::NoEigenpairs => Hint::FindEigenpairs,
@@ -346,6 +349,7 @@ impl Usage {
                 expected[0], expected[1]
             ),
             Usage::OtherStage { reason } => format!("was made from something else: {reason}"),
+            Usage::OtherProbe { difference } => format!("holds another probe: {difference}"),
             Usage::NoGraphs { input, output } => {
                 format!("{} and {}: expected two graphs", input.display(), output.display())
             }

@@ -221,6 +221,7 @@ pub enum Hint {
     WhereReferenceOutputs,
     MakeReference,
     ReplaceStage,
+    AnotherFolder,
     MakeGraphs,
     FindEigenpairs,
     FindEigenpairsAgain,
@@ -297,6 +298,7 @@ impl Hint {
             }
             Hint::MakeReference => "make the folder again with `spadework score --out DIR`",
             Hint::ReplaceStage => "--force replaces it; use another folder to keep both",
+            Hint::AnotherFolder => "use another folder, or delete this one to start over",
             Hint::MakeGraphs => {
                 "make them with `spadework graph --out RESULT`, which also takes graphs of other programs"
             }
@@ -328,6 +330,7 @@ impl Hint {
             Hint::PowerNotConverged => "try solver=\"davidson\"",
             Hint::NotConverged => "try a larger tolerance or another seed",
             Hint::NotCertified => "with certify=False the upper bound holds with a stated probability",
+            Hint::AnotherFolder => "use another folder, or delete this one to start over",
             _ => return None,
         })
     }

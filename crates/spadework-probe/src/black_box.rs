@@ -85,6 +85,14 @@ impl<'a, M> BlackBox<'a, M> {
         }
     }
 
+    /// What came of the probes; where they failed or were stopped, what was found until then is kept.
+    pub(crate) fn keeping<T, E>(&self, outcome: Result<T, E>) -> Result<T, E> {
+        if let (Err(_), Some(journal)) = (&outcome, &self.journal) {
+            journal.keep_unfinished();
+        }
+        outcome
+    }
+
     /// A round in which nothing is left to do.
     pub(crate) fn skip_round<E: From<Error>>(&mut self) -> Result<(), E> {
         check_cancelled(self.monitor).map_err(Error::from)?;

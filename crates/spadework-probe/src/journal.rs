@@ -182,6 +182,15 @@ impl<'a> Journal<'a> {
         }
     }
 
+    /// The work ends before all samples are done: whoever goes on loses nothing.
+    pub(crate) fn keep_unfinished(&self) {
+        let is_begun =
+            !(self.finished.numbers.is_empty() && self.about_all.is_empty() && self.current.is_empty());
+        if is_begun {
+            self.parts.keep(|| self.state());
+        }
+    }
+
     /// All samples are done.
     pub(crate) fn keep_result(&self) {
         self.parts.keep_result(|| self.state());

@@ -80,20 +80,33 @@ pub fn probe_regressor<E: From<Error>, M: RunRows<E>>(
     let journal = Journal::new("changes", inputs, format!("{params:?}"), monitor);
     let mut model = BlackBox::new(model, rounds, None, monitor).with_journal(journal);
     let copies = params.copies(inputs)?;
-    let mut changes = model.take_up();
-    for indices in chosen.get(changes.len()..).unwrap_or_default().chunks(BATCH) {
-        let rows = gathered(inputs, indices);
-        let search = RegressorSearch { dim: inputs.dim(), indices, rows: &rows, copies: &copies, params };
-        let found = search.run(&mut model)?;
-        model.finish(found.iter().copied());
-        changes.extend(found);
-    }
+    let changes = move_samples(inputs, &chosen, &copies, params, &mut model);
+    let changes = model.keeping(changes)?;
     if let Some(journal) = &model.journal {
         journal.keep_result();
     }
     let found = chosen.iter().zip(changes);
     let samples = found.map(|(&index, change)| OutputChange { index, change: change / spread }).collect();
     Ok(ProbedOutputs { params: params.clone(), samples, evaluations: model.evaluations, spread })
+}
+
+/// The largest change of every sample.
+fn move_samples<E: From<Error>, M: RunRows<E>>(
+    inputs: &Samples<'_>,
+    chosen: &[usize],
+    copies: &Copies,
+    params: &ProbeParams,
+    model: &mut BlackBox<'_, M>,
+) -> Result<Vec<f64>, E> {
+    let mut changes = model.take_up();
+    for indices in chosen.get(changes.len()..).unwrap_or_default().chunks(BATCH) {
+        let rows = gathered(inputs, indices);
+        let search = RegressorSearch { dim: inputs.dim(), indices, rows: &rows, copies, params };
+        let found = search.run(model)?;
+        model.finish(found.iter().copied());
+        changes.extend(found);
+    }
+    Ok(changes)
 }
 
 /// Samples whose outputs are moved together.

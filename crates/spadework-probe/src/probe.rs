@@ -446,25 +446,39 @@ fn probe_chosen<E: From<Error>, M: RunRows<E>>(
         let parameters = format!("{params:?}, with pilots");
         model = model.with_journal(Journal::new("probes", inputs, parameters, monitor));
     }
-    let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
-    let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
-    let mut samples = ProbedSample::of_numbers(&model.take_up());
-    let left = chosen.get(samples.len()..).unwrap_or_default();
-    for indices in in_batches(left, inputs.dim()) {
-        let batch = clean.batch(inputs, indices, samples.len());
-        let found = match &search {
-            Some(search) => search.run(&batch, &copies, effort, &mut model)?,
-            None => scatter(&batch, &copies, params.probes, &mut model)?,
-        };
-        model.finish(found.iter().flat_map(ProbedSample::numbers));
-        samples.extend(found);
-    }
+    let searched = search_samples(inputs, (chosen, guides), &copies, params, effort, &mut model);
+    let (samples, classes) = model.keeping(searched)?;
     if let Some(journal) = &model.journal {
         journal.keep_result();
     }
     let BlackBox { evaluations, variants, .. } = model;
     let (params, inputs) = (params.clone(), inputs.len());
-    Ok((Probed { params, samples, evaluations, inputs, classes: clean.dim }, variants))
+    Ok((Probed { params, samples, evaluations, inputs, classes }, variants))
+}
+
+/// What is found of the samples that are chosen, batch by batch, and how many numbers the outputs have.
+fn search_samples<E: From<Error>, M: RunRows<E>>(
+    inputs: &Samples<'_>,
+    (chosen, guides): (&[usize], &[usize]),
+    copies: &Copies,
+    params: &ProbeParams,
+    effort: Effort,
+    model: &mut BlackBox<'_, M>,
+) -> Result<(Vec<ProbedSample>, usize), E> {
+    let clean = CleanOutputs::of(inputs, chosen, model)?;
+    let search = params.search(inputs, chosen, guides, &clean, copies, model)?;
+    let mut samples = ProbedSample::of_numbers(&model.take_up());
+    let left = chosen.get(samples.len()..).unwrap_or_default();
+    for indices in in_batches(left, inputs.dim()) {
+        let batch = clean.batch(inputs, indices, samples.len());
+        let found = match &search {
+            Some(search) => search.run(&batch, copies, effort, model)?,
+            None => scatter(&batch, copies, params.probes, model)?,
+        };
+        model.finish(found.iter().flat_map(ProbedSample::numbers));
+        samples.extend(found);
+    }
+    Ok((samples, clean.dim))
 }
 
 /// As many samples as go through the model at once.

@@ -24,8 +24,8 @@ mod _native {
         between::nearest_between, command::run_command, compare::compare, distortion::distortion,
         graph::knn_graph, graph::sparse_knn_graph, graph::sparse_note, moved::moved,
         new_samples::score_new_samples, onnx::describe_model, onnx::run_model, page::page_of_document,
-        page::page_of_score, panics::panic_on_purpose, probe::probe_model, score::check_gates, score::score,
-        sweep::sweep,
+        page::page_of_score, panics::panic_on_purpose, probe::probe_model, probe_folder::ProbeFolder,
+        score::check_gates, score::score, sweep::sweep,
     };
 
     /// Version of the package.

@@ -141,3 +141,19 @@ def test_labels():
     assert words.ids.tolist() == [1, 0, 1] and words.names == ["cat", "dog"]
     assert as_labels(pandas.Series(["b", "a"], dtype="category"), 2).names == ["a", "b"]
     assert as_labels([True, False], 2).ids.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_numbers_that_doubles_do_not_hold_are_refused(dtype):
+    whole = np.arange(6, dtype=dtype).reshape(3, 2)
+    whole[0, 0] = 2**53 - 1
+    assert as_rows(whole, "inputs")[0, 0] == 2**53 - 1
+    whole[2, 0] = 2**53 + 1
+    message = r"inputs: whole numbers must be below 2\^53 in size, .*got 9007199254740993 \(value 4"
+    with pytest.raises(ValueError, match=message):
+        as_rows(whole, "inputs")
+    with pytest.raises(ValueError, match=r"got 9007199254740993 \(value 2"):
+        as_rows(pandas.DataFrame({"a": [0.5, 1.5, 2.5], "b": whole[:, 0]}), "inputs")
+    if dtype is np.int64:
+        with pytest.raises(ValueError, match="got -9007199254740992"):
+            as_rows(np.array([[0, 1], [-(2**53), 3]]), "inputs")

@@ -81,6 +81,13 @@ impl<'a> Resumable<'a> {
         }
     }
 
+    /// Keeps what there is, because the work ends here.
+    pub fn keep(&self, state: impl FnOnce() -> Vec<u8>) {
+        if let Some(place) = self.place {
+            place.keep(&self.work, &state());
+        }
+    }
+
     /// Keeps the result, if it took long.
     pub fn keep_result(&self, state: impl FnOnce() -> Vec<u8>) {
         if let Some(place) = self.place.filter(|place| place.is_long(self.began.elapsed())) {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use spadework_io::output::{Column, write_parquet};
 
 use crate::support::arrays::{Random, floats, npy, npz};
 use crate::support::{Outcome, Scene, listing, signal};
@@ -210,6 +211,32 @@ fn small_files_take_little_memory() {
     }
 }
 
+/// A column of equal numbers takes a few kilobytes in a file. In memory it takes what its numbers take, once.
+#[test]
+fn parquet_columns_take_the_memory_of_their_numbers() {
+    let scene = Scene::with_model();
+    let rows = 16_000_000;
+    let path = |name: &str| scene.path().join(name);
+    write_parquet(&path("doubles.parquet"), &[("a", Column::F64(&vec![0.0; rows]))]).unwrap();
+    write_parquet(&path("integers.parquet"), &[("a", Column::I64(&vec![0; rows]))]).unwrap();
+    assert!(fs::metadata(path("doubles.parquet")).unwrap().len() < 128 << 10);
+    // 128 MB of numbers and the program itself.
+    let call = "ulimit -v 320000; RAYON_NUM_THREADS=1 \"$SW\" score --outputs y.npy";
+    for file in ["doubles.parquet", "integers.parquet"] {
+        shell(&scene, &format!("{call} --inputs {file}")).refuses(2, &[file, "got 16000000 inputs"]);
+    }
+    shell(&scene, &format!("{call} --inputs x.npy --labels integers.parquet"))
+        .refuses(2, &["integers.parquet", "got 16000000"]);
+    // A page of 900 MB in 28 kB, whose words would be counted when it is unpacked.
+    let regressions = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-io/tests/regressions");
+    shell(&scene, &format!("{call} --inputs x.npy --labels {regressions}/page_of_long_words.parquet"))
+        .refuses(2, &["page_of_long_words.parquet", "may unpack to at most"]);
+    // As many as 128 MiB hold, and one more.
+    write_parquet(&path("more.parquet"), &[("a", Column::F64(&vec![0.0; (128 << 20) / 8 + 1]))]).unwrap();
+    shell(&scene, &format!("{call} --inputs more.parquet"))
+        .refuses(2, &["more.parquet", "may unpack to at most"]);
+}
+
 #[test]
 fn what_does_not_fit_into_memory_is_refused() {
     let scene = Scene::with_many_samples();
@@ -287,7 +314,10 @@ fn names_that_occur_twice_name_nothing() {
     let array = floats(2, &[1.0; 20]);
     scene.write("two.npz", npz(&[("a", array.clone()), ("a", array)]));
     scene.write("two.csv", "a,b,a\n1,2,3\n4,5,6\n");
-    scene.refuses("score --inputs two.npz:a --outputs y.npy", &["two.npz:a", "2 members share 1 names"]);
+    scene.refuses(
+        "score --inputs two.npz:a --outputs y.npy",
+        &["two.npz:a", "names must differ, but its 2 members have 1 name"],
+    );
     scene.refuses("score --inputs two.csv:a --outputs y.npy", &["`a` occurs 2 times"]);
 }
 

@@ -81,7 +81,8 @@ fn check_names(bytes: &[u8], archive: &Archive<'_>, name: &str) -> Result<()> {
     if count == MANY || count <= archive.len() {
         return Ok(());
     }
-    let reason = format!("{count} members share {} names", archive.len());
+    let (names, ending) = (archive.len(), if archive.len() == 1 { "" } else { "s" });
+    let reason = format!("names must differ, but its {count} members have {names} name{ending}");
     Err(Error::Decoder { name: name.to_owned(), format: Format::Npz, reason })
 }
 

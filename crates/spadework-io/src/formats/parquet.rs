@@ -1,5 +1,6 @@
 //! Parquet files: each numeric column is a column of the array, or one column of equally long lists is its rows.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +11,7 @@ use parquet::file::reader::{ChunkReader, FileReader, Length};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
 
-use super::parquet_column::{Column, Kind};
+use super::parquet_column::{Column, Decoded, Kind};
 use super::parquet_pages::{CheckedPages, check_chunk};
 use crate::element::Numbers;
 use crate::error::{Error, Format, Result};
@@ -23,9 +24,12 @@ use crate::table::Table;
 pub(crate) const MAGIC: &[u8] = b"PAR1";
 
 /// A run of equal values takes a few bytes whatever its length, so the size of the file bounds nothing by itself.
-/// Unpacked values may take this many bytes for each byte of the file, and `MIN_LIMIT` in any case.
-const MAX_EXPANSION: u64 = 4096;
+/// Unpacked values may take this many bytes for each byte of the file, and `MIN_LIMIT` in any case. A page may be unpacked next to them, so
+/// reading takes up to twice as much.
+const MAX_EXPANSION: u64 = 2048;
 const MIN_LIMIT: u64 = 128 << 20;
+/// Bytes of an item of a list while it is decoded: the whole list at once, with two levels per item, before it is converted.
+const LIST_ITEM: usize = 12;
 
 /// All columns, or the one called `key`.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
@@ -54,17 +58,13 @@ fn parse_table(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
     {
         return file.read_lists(leaf);
     }
-    let mut columns = Vec::with_capacity(leaves.len());
-    let mut kinds = Vec::with_capacity(leaves.len());
-    for leaf in leaves {
-        let kind = file.numeric_kind(leaf)?;
-        columns.push(file.read_flat(leaf, columns.len(), &|column: &mut Column<f64>, reader, limit| {
-            column.extend_numbers(reader, kind, limit)
-        })?);
-        check_exact(columns.last().map_or(&[], Vec::as_slice), kind, name)?;
-        kinds.push(kind);
-    }
-    Ok(interleave(&columns, &kinds))
+    let kinds = leaves.iter().map(|&leaf| file.numeric_kind(leaf)).collect::<Result<Vec<_>>>()?;
+    let numbers = if kinds.iter().all(|kind| kind.fits_f32()) {
+        Numbers::F32(as_pixels(file.read_columns(&leaves, &kinds)?, &kinds))
+    } else {
+        Numbers::F64(file.read_columns(&leaves, &kinds)?)
+    };
+    Ok(Table { shape: vec![numbers.len() / leaves.len(), leaves.len()], numbers, columns: None })
 }
 
 fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
@@ -74,7 +74,7 @@ fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
     let leaf = file.only_leaf(root)?;
     match file.kind(leaf)? {
         Some(Kind::Text) => {
-            let words = file.read_flat(leaf, 0, &|column: &mut Column<String>, reader, limit| {
+            let words = file.read_flat(leaf, 1, &|column: &mut Column<String>, reader, limit| {
                 column.extend_words(reader, limit)
             })?;
             Ok(Labels::from_words(&words))
@@ -83,10 +83,23 @@ fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
             Err(Error::LabelType { name: name.to_owned(), got: format!("{kind:?}") })
         }
         Some(kind) => {
-            let integers = file.read_flat(leaf, 0, &|column: &mut Column<i128>, reader, limit| {
-                column.extend_integers(reader, kind, limit, |integer| integer)
+            let (row, wide) = (Cell::new(0), Cell::new(None));
+            let narrow = |integer: i128| {
+                let row = row.replace(row.get() + 1);
+                i64::try_from(integer).unwrap_or_else(|_| {
+                    wide.set(wide.get().or(Some((row, integer))));
+                    0
+                })
+            };
+            let ids = file.read_flat(leaf, 1, &|column: &mut Column<i64>, reader, limit| {
+                column.extend_integers(reader, kind, limit, narrow)
             })?;
-            Labels::from_wide(&integers, name)
+            match wide.get() {
+                Some((row, got)) => {
+                    Err(Error::LabelValue { name: name.to_owned(), row, got: got.to_string() })
+                }
+                None => Ok(Labels::from_ids(ids)),
+            }
         }
         None => Err(Error::LabelType { name: name.to_owned(), got: file.type_name(leaf)? }),
     }
@@ -216,14 +229,25 @@ impl<'a> File<'a> {
         self.leaf(leaf).map(|column| first_part(&column)).unwrap_or_default()
     }
 
-    /// All row groups of a leaf. `before` columns have been read already and count against the limit.
-    fn read<T>(&self, leaf: usize, before: usize, extend: Extend<'_, T>) -> Result<Column<T>> {
+    /// All row groups of a leaf, of which each value takes so many bytes: more than its own where others are read next to it.
+    fn read<T>(&self, leaf: usize, value_bytes: usize, extend: Extend<'_, T>) -> Result<Column<T>> {
         let limit = self.bytes.saturating_mul(MAX_EXPANSION).max(MIN_LIMIT);
-        let allowed = limit / (size_of::<T>().max(8) as u64) / (before as u64 + 1);
+        let allowed = limit / (value_bytes.max(1) as u64);
+        let expansion = || Error::Expansion { name: self.name.to_owned(), file_bytes: self.bytes, limit };
+        // A page is unpacked before its values are counted.
+        let groups = self.reader.metadata().row_groups().iter();
+        let mut unpacked = groups.filter_map(|group| Some(group.columns().get(leaf)?.uncompressed_size()));
+        if unpacked.any(|bytes| u64::try_from(bytes).is_ok_and(|bytes| bytes > limit)) {
+            return Err(expansion());
+        }
         let too_many = Arc::new(AtomicBool::new(false));
         let within_limit = limit_of(allowed, &too_many);
         let descriptor = self.leaf(leaf)?;
-        let mut column = Column::new();
+        // What a header promises is taken for as much as is allowed at most.
+        let chunks = self.reader.metadata().row_groups().iter().filter_map(|group| group.columns().get(leaf));
+        let promised = chunks.map(|chunk| u64::try_from(chunk.num_values()).unwrap_or(0));
+        let room = promised.fold(0, u64::saturating_add).min(allowed);
+        let mut column = Column::new(descriptor.max_def_level(), room as usize);
         for group in 0..self.reader.num_row_groups() {
             self.reader
                 .get_row_group(group)
@@ -238,11 +262,7 @@ impl<'a> File<'a> {
                 })
                 .map_err(|error| {
                     if too_many.load(Ordering::Relaxed) {
-                        return Error::Expansion {
-                            name: self.name.to_owned(),
-                            file_bytes: self.bytes,
-                            limit,
-                        };
+                        return expansion();
                     }
                     decoder(&error, self.name)
                 })?;
@@ -250,8 +270,33 @@ impl<'a> File<'a> {
         Ok(column)
     }
 
-    /// A column of plain values without nulls, one for each row of the file.
-    fn read_flat<T>(&self, leaf: usize, before: usize, extend: Extend<'_, T>) -> Result<Vec<T>> {
+    /// Columns of numbers as rows.
+    fn read_columns<T: Decoded>(&self, leaves: &[usize], kinds: &[Kind]) -> Result<Vec<T>> {
+        // One column is read next to the table that it becomes a part of.
+        let read = |leaf: usize, kind: Kind| {
+            let values = self.read_flat(leaf, leaves.len(), &|column: &mut Column<T>, reader, limit| {
+                column.extend_numbers(reader, kind, limit)
+            })?;
+            check_exact(&values, kind, self.name)?;
+            Ok(values)
+        };
+        let (mut table, width) = (Vec::new(), leaves.len());
+        for (at, (&leaf, &kind)) in leaves.iter().zip(kinds).enumerate() {
+            let values: Vec<T> = read(leaf, kind)?;
+            if width == 1 {
+                return Ok(values);
+            }
+            // Equally many each: as many as the file has rows.
+            table.resize(values.len() * width, T::default());
+            for (row, value) in table.chunks_exact_mut(width).zip(values) {
+                row[at] = value;
+            }
+        }
+        Ok(table)
+    }
+
+    /// A column of plain values without nulls, one for each row of the file. `columns` of this length become a table.
+    fn read_flat<T>(&self, leaf: usize, columns: usize, extend: Extend<'_, T>) -> Result<Vec<T>> {
         let descriptor = self.leaf(leaf)?;
         let (name, column) = (self.name.to_owned(), self.column_name(leaf));
         if descriptor.max_rep_level() > 0 {
@@ -261,8 +306,8 @@ impl<'a> File<'a> {
                 got: "lists and other columns together".to_owned(),
             });
         }
-        let read = self.read(leaf, before, extend)?;
-        if let Some(row) = read.definition.iter().position(|&level| level < descriptor.max_def_level()) {
+        let read = self.read(leaf, size_of::<T>().saturating_mul(columns), extend)?;
+        if let Some(row) = read.levels.null {
             return Err(Error::Null { name, row, column });
         }
         let expected = self.reader.metadata().file_metadata().num_rows();
@@ -276,26 +321,34 @@ impl<'a> File<'a> {
     /// A column of equally long lists; each is a row.
     fn read_lists(&self, leaf: usize) -> Result<Table> {
         let kind = self.numeric_kind(leaf)?;
-        let read = self.read(leaf, 0, &|column: &mut Column<f64>, reader, limit| {
-            column.extend_numbers(reader, kind, limit)
-        })?;
-        check_exact(&read.values, kind, self.name)?;
-        let present = self.leaf(leaf)?.max_def_level();
+        let (shape, numbers) = if kind.fits_f32() {
+            let (shape, values) = self.read_rows(leaf, kind)?;
+            (shape, Numbers::F32(as_pixels(values, &[kind])))
+        } else {
+            let (shape, values) = self.read_rows(leaf, kind)?;
+            (shape, Numbers::F64(values))
+        };
+        Ok(Table { shape, numbers, columns: None })
+    }
+
+    /// The items of all lists, and how many lists of how many items there are.
+    fn read_rows<T: Decoded>(&self, leaf: usize, kind: Kind) -> Result<(Vec<usize>, Vec<T>)> {
+        let value_bytes = size_of::<T>() + LIST_ITEM;
+        let Column { values, mut levels, .. } =
+            self.read(leaf, value_bytes, &|column: &mut Column<T>, reader, limit| {
+                column.extend_numbers(reader, kind, limit)
+            })?;
+        check_exact(&values, kind, self.name)?;
+        levels.end_list();
         let (name, column) = (self.name.to_owned(), self.column_name(leaf));
-        let row_of = |at: usize| read.repetition.iter().take(at + 1).filter(|&&level| level == 0).count();
-        if let Some(at) = read.definition.iter().position(|&level| level < present) {
-            return Err(Error::Null { name, row: row_of(at).saturating_sub(1), column });
+        if let Some(row) = levels.null {
+            return Err(Error::Null { name, row, column });
         }
-        let starts: Vec<usize> =
-            read.repetition.iter().enumerate().filter(|(_, level)| **level == 0).map(|(at, _)| at).collect();
-        let ends = starts.iter().skip(1).copied().chain([read.values.len()]);
-        let lengths: Vec<usize> = starts.iter().zip(ends).map(|(&start, end)| end - start).collect();
-        let expected = lengths.first().copied().unwrap_or(0);
-        if let Some((row, &got)) = lengths.iter().enumerate().find(|(_, length)| **length != expected) {
-            return Err(Error::RaggedList { name, column, row, expected, got });
+        let expected = levels.length.unwrap_or(0);
+        match levels.ragged {
+            Some((row, got)) => Err(Error::RaggedList { name, column, row, expected, got }),
+            None => Ok((vec![levels.rows, expected], values)),
         }
-        let numbers = to_numbers(read.values, &[kind]);
-        Ok(Table { shape: vec![lengths.len(), expected], numbers, columns: None })
     }
 }
 
@@ -315,14 +368,16 @@ fn limit_of(
 }
 
 /// Whole numbers that double precision does not hold.
-fn check_exact(values: &[f64], kind: Kind, name: &str) -> Result<()> {
+fn check_exact<T: Decoded>(values: &[T], kind: Kind, name: &str) -> Result<()> {
     const LIMIT: f64 = 9_007_199_254_740_992.0;
     if !matches!(kind, Kind::SignedInteger | Kind::UnsignedInteger) {
         return Ok(());
     }
-    match values.iter().position(|value| value.abs() >= LIMIT) {
+    match values.iter().position(|value| value.to_double().abs() >= LIMIT) {
         None => Ok(()),
-        Some(at) => Err(Error::BigInteger { name: name.to_owned(), at, got: values[at].to_string() }),
+        Some(at) => {
+            Err(Error::BigInteger { name: name.to_owned(), at, got: values[at].to_double().to_string() })
+        }
     }
 }
 
@@ -330,25 +385,14 @@ fn first_part(column: &ColumnDescriptor) -> String {
     column.path().parts().first().cloned().unwrap_or_default()
 }
 
-/// Columns of equal length as rows.
-fn interleave(columns: &[Vec<f64>], kinds: &[Kind]) -> Table {
-    let rows = columns.first().map_or(0, Vec::len);
-    let mut values = Vec::with_capacity(rows * columns.len());
-    for row in 0..rows {
-        values.extend(columns.iter().filter_map(|column| column.get(row)));
-    }
-    Table { shape: vec![rows, columns.len()], numbers: to_numbers(values, kinds), columns: None }
-}
-
-/// The precision that holds all columns, and bytes as pixels where there is nothing else, as for an array of bytes.
-fn to_numbers(values: Vec<f64>, kinds: &[Kind]) -> Numbers {
+/// Bytes as pixels where there is nothing else, as for an array of bytes.
+fn as_pixels(mut values: Vec<f32>, kinds: &[Kind]) -> Vec<f32> {
     if kinds.iter().all(|&kind| kind == Kind::U8) {
-        return Numbers::F32(values.into_iter().map(|v| v as f32 / 255.0).collect());
+        for value in &mut values {
+            *value /= 255.0;
+        }
     }
-    if kinds.iter().all(|kind| kind.fits_f32()) {
-        return Numbers::F32(values.into_iter().map(|v| v as f32).collect());
-    }
-    Numbers::F64(values)
+    values
 }
 
 fn decoder(error: &ParquetError, name: &str) -> Error {

@@ -92,21 +92,98 @@ impl Annotation {
     }
 }
 
+/// A number as the table has it in the end: columns are decoded to nothing larger.
+pub(super) trait Decoded: Copy + Default {
+    fn of_double(value: f64) -> Self;
+
+    fn to_double(self) -> f64;
+}
+
+impl Decoded for f32 {
+    fn of_double(value: f64) -> Self {
+        value as f32
+    }
+
+    fn to_double(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Decoded for f64 {
+    fn of_double(value: f64) -> Self {
+        value
+    }
+
+    fn to_double(self) -> f64 {
+        self
+    }
+}
+
 /// The values of a column over all row groups.
 #[derive(Debug, Default)]
 pub(super) struct Column<T> {
     pub(super) values: Vec<T>,
-    /// Empty where nothing can be null.
-    pub(super) definition: Vec<i16>,
-    /// Empty where nothing is a list.
-    pub(super) repetition: Vec<i16>,
+    pub(super) levels: Levels,
     /// Bytes of the words, where values are words.
     text_bytes: usize,
 }
 
+/// What the levels of a column say of its rows. The levels themselves are not kept: they may take as much memory as the values.
+#[derive(Debug, Default)]
+pub(super) struct Levels {
+    /// The definition level of a value that is there.
+    present: i16,
+    /// How many there were.
+    seen: usize,
+    /// Rows of lists.
+    pub(super) rows: usize,
+    /// The first row with something null in it.
+    pub(super) null: Option<usize>,
+    /// Items of the first list.
+    pub(super) length: Option<usize>,
+    /// The first list of another length, and its items.
+    pub(super) ragged: Option<(usize, usize)>,
+    /// Items of the list that goes on.
+    items: usize,
+}
+
+impl Levels {
+    /// Takes down some levels; `definition` is empty where nothing can be null, `repetition` where nothing is a list.
+    fn take(&mut self, definition: &[i16], repetition: &[i16]) {
+        for at in 0..definition.len().max(repetition.len()) {
+            match repetition.get(at) {
+                Some(0) => {
+                    self.end_list();
+                    (self.rows, self.items) = (self.rows + 1, 1);
+                }
+                Some(_) => self.items += 1,
+                None => {}
+            }
+            if definition.get(at).is_some_and(|&level| level < self.present) && self.null.is_none() {
+                self.null =
+                    Some(if repetition.is_empty() { self.seen + at } else { self.rows.saturating_sub(1) });
+            }
+        }
+        self.seen += definition.len().max(repetition.len());
+    }
+
+    /// Compares the last list with the first.
+    pub(super) fn end_list(&mut self) {
+        let Some(row) = self.rows.checked_sub(1) else { return };
+        if *self.length.get_or_insert(self.items) != self.items && self.ragged.is_none() {
+            self.ragged = Some((row, self.items));
+        }
+    }
+}
+
 impl<T> Column<T> {
-    pub(super) fn new() -> Self {
-        Self { values: Vec::new(), definition: Vec::new(), repetition: Vec::new(), text_bytes: 0 }
+    /// A column whose values are there at definition level `present`, with room for some.
+    pub(super) fn new(present: i16, room: usize) -> Self {
+        Self {
+            values: Vec::with_capacity(room),
+            levels: Levels { present, ..Levels::default() },
+            text_bytes: 0,
+        }
     }
 
     /// Decodes one row group behind what is already there, while `within_limit` holds of the number of levels.
@@ -116,17 +193,19 @@ impl<T> Column<T> {
         within_limit: &dyn Fn(usize) -> ParquetResult<()>,
         convert: impl Fn(&D::T) -> T,
     ) -> ParquetResult<()> {
-        let mut batch = Vec::new();
+        let (mut batch, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             batch.clear();
-            let (definition, repetition) = (&mut self.definition, &mut self.repetition);
+            definition.clear();
+            repetition.clear();
             let (records, _, levels) =
-                reader.read_records(BATCH, Some(definition), Some(repetition), &mut batch)?;
+                reader.read_records(BATCH, Some(&mut definition), Some(&mut repetition), &mut batch)?;
             if records == 0 && levels == 0 {
                 return Ok(());
             }
+            self.levels.take(&definition, &repetition);
             self.values.extend(batch.iter().map(&convert));
-            within_limit(self.values.len().max(self.definition.len()))?;
+            within_limit(self.values.len().max(self.levels.seen))?;
         }
     }
 }
@@ -156,7 +235,7 @@ impl<T> Column<T> {
     }
 }
 
-impl Column<f64> {
+impl<T: Decoded> Column<T> {
     pub(super) fn extend_numbers(
         &mut self,
         reader: ColumnReader,
@@ -164,10 +243,12 @@ impl Column<f64> {
         limit: &dyn Fn(usize) -> ParquetResult<()>,
     ) -> ParquetResult<()> {
         match reader {
-            ColumnReader::FloatColumnReader(r) => self.extend(r, limit, |&v| f64::from(v)),
-            ColumnReader::DoubleColumnReader(r) => self.extend(r, limit, |&v| v),
-            ColumnReader::FixedLenByteArrayColumnReader(r) => self.extend(r, limit, |v| half_of(v.data())),
-            integers => self.extend_integers(integers, kind, limit, |v| v as f64),
+            ColumnReader::FloatColumnReader(r) => self.extend(r, limit, |&v| T::of_double(f64::from(v))),
+            ColumnReader::DoubleColumnReader(r) => self.extend(r, limit, |&v| T::of_double(v)),
+            ColumnReader::FixedLenByteArrayColumnReader(r) => {
+                self.extend(r, limit, |v| T::of_double(half_of(v.data())))
+            }
+            integers => self.extend_integers(integers, kind, limit, |v| T::of_double(v as f64)),
         }
     }
 }

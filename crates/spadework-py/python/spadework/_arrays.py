@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 #: DLPack's numbers of devices whose memory the CPU reads: kDLCPU, kDLCUDAHost, kDLROCMHost.
 _CPU_DEVICES = (1, 3, 11)
 _DEVICE_NAMES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed", 14: "oneAPI"}
+#: Whole numbers from here on are not all doubles.
+_WHOLE_LIMIT = 1 << 53
 
 
 class LabelArray(NamedTuple):
@@ -133,6 +135,8 @@ def _numbers(array: npt.NDArray[Any], argument: str) -> npt.NDArray[Any]:
     if kind == "u" and size == 1:
         pixels: npt.NDArray[np.float32] = np.divide(array, np.float32(255), dtype=np.float32)
         return pixels
+    if kind in "iu" and size == 8:
+        _check_exact(array, argument)
     if kind == "f" or kind in "biu":
         single = size <= 2 or (kind == "f" and size == 4)
         return array.astype(np.float32 if single else np.float64, copy=False)
@@ -145,6 +149,17 @@ def _numbers(array: npt.NDArray[Any], argument: str) -> npt.NDArray[Any]:
     if kind == "c":
         raise ValueError(f"{argument}: elements must be real numbers, got {array.dtype}: Complex data not supported")
     raise ValueError(f"{argument}: elements must be real numbers, got {array.dtype}")
+
+
+def _check_exact(integers: npt.NDArray[Any], argument: str) -> None:
+    """Refuses whole numbers that double precision does not hold, as files of them are refused."""
+    if integers.size == 0 or (integers.max() < _WHOLE_LIMIT and integers.min() > -_WHOLE_LIMIT):
+        return
+    at = int(np.argmax((integers >= _WHOLE_LIMIT) | (integers <= -_WHOLE_LIMIT)))
+    raise ValueError(
+        f"{argument}: whole numbers must be below 2^53 in size, since scores are computed in double precision, got "
+        f"{integers.reshape(-1)[at]} (value {at}, counted from 0); identifiers do not belong among the numbers of a sample"
+    )
 
 
 def as_labels(values: Any, samples: int) -> LabelArray | None:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,7 @@ from ._settings import Settings
 
 __all__ = [
     "VERSION",
+    "ProbeFolder",
     "check_gates",
     "compare",
     "describe_model",
@@ -59,6 +60,15 @@ def probe_model(
     chosen: dict[str, Any],
     progress: _Progress,
 ) -> dict[str, Any]: ...
+
+@final
+class ProbeFolder:
+    def __new__(cls, path: str, asked: dict[str, str]) -> ProbeFolder: ...
+    def recognize(self, outputs: bytes) -> None: ...
+    def stored(self, name: str) -> bytes | None: ...
+    def is_due(self) -> bool: ...
+    def keep(self, name: str, state: bytes) -> None: ...
+
 def score(model: _Model, extras: dict[str, bool], asked: _Asked) -> dict[str, Any]: ...
 def check_gates(model: _Model, gates: dict[str, Any], asked: _Asked) -> dict[str, Any]: ...
 def moved(before: Any, after: Any, top: int | None, asked: _Asked) -> str: ...

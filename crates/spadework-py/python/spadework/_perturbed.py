@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import as_labels
+from ._kept import Kept
 from ._progress import Progress
 from ._settings import number, whole_number
 from .perturb import GraphData
@@ -105,6 +106,7 @@ def probe_with(
     tolerance: float | None,
     seed: int,
     progress: Progress | None = None,
+    folder: str | None = None,
 ) -> Perturbed:
     """Run the variants of some samples through the model and count what changes."""
     if not callable(perturb):
@@ -117,25 +119,41 @@ def probe_with(
     total = _length(inputs)
     if total == 0:
         raise ValueError("`inputs` must have at least one sample, got none")
-    chosen = _chosen(total, whole_number(samples, "samples", least=1), seed)
+    samples = whole_number(samples, "samples", least=1)
+    asked = {"perturb": _name(perturb), "probes": most, "samples": samples, "precision": wanted, "seed": seed}
+    kept = Kept(folder, {**asked, "inputs": total, "tolerance": tolerance})
+    chosen = _chosen(total, samples, seed)
     answers = _Answers(model, inputs, chosen, tolerance)
     first = answers.of(answers.batch, "the inputs")
     count = _Count(first)
-    stopped = False
-    for variant in range(most):
-        batch = perturb(answers.batch, variant, np.random.default_rng([seed, variant]))
-        if _length(batch) != _length(answers.batch):
-            raise ValueError(
-                f"`perturb` must return as many samples as it was given ({_length(answers.batch)}), got {_length(batch)} "
-                f"in variant {variant}"
-            )
-        count.add(variant, answers.of(batch, f"variant {variant}"))
-        if progress is not None:
-            progress("variants", variant + 1, most)
-        if variant + 1 >= _LEAST_VARIANTS and count.error() <= wanted:
-            stopped = variant + 1 < most
-            break
+    ended = False
+    try:
+        while count.variants < most and not ended:
+            variant = count.variants
+            batch = perturb(answers.batch, variant, np.random.default_rng([seed, variant]))
+            if _length(batch) != _length(answers.batch):
+                raise ValueError(
+                    f"`perturb` must return as many samples as it was given ({_length(answers.batch)}), got {_length(batch)} "
+                    f"in variant {variant}"
+                )
+            answer = answers.of(batch, f"variant {variant}")
+            count.add(variant, answer)
+            if variant == 0:
+                # The samples and the first variant of each go through the model in any case: by these it is recognized.
+                count.take_up(kept.of_model(first.numbers, answer.numbers))
+            kept.keep(count.arrays, now=False)
+            if progress is not None:
+                progress("variants", count.variants, most)
+            ended = count.variants >= _LEAST_VARIANTS and count.error() <= wanted
+    finally:
+        if count.variants > 1:
+            kept.keep(count.arrays, now=True)
+    stopped = count.variants < most
     return _result(perturb, count, chosen, stopped, _right(first, labels, total, chosen), seed)
+
+
+def _name(perturb: Perturb) -> str:
+    return str(getattr(perturb, "__name__", type(perturb).__name__))
 
 
 def _result(
@@ -144,7 +162,7 @@ def _result(
     queries = len(chosen) * (count.variants + 1)
     held = count.flips == 0
     return Perturbed(
-        perturb=getattr(perturb, "__name__", type(perturb).__name__),
+        perturb=_name(perturb),
         variants=count.variants,
         stopped_early=stopped,
         seed=seed,
@@ -174,6 +192,11 @@ class _Answer(NamedTuple):
     classes: npt.NDArray[Any]
     outputs: npt.NDArray[np.float64] | None
     tolerance: float | None
+
+    @property
+    def numbers(self) -> npt.NDArray[Any]:
+        """All that the model says."""
+        return self.classes if self.outputs is None else self.outputs
 
     @property
     def margins(self) -> npt.NDArray[np.float64] | None:
@@ -243,6 +266,24 @@ class _Count:
         self.first_flips[flipped & (self.first_flips < 0)] = variant
         if self.probe_margins is not None and answer.outputs is not None:
             np.minimum(self.probe_margins, self.first.margins_of(answer.outputs), out=self.probe_margins)
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What has changed so far, as it is kept."""
+        found: dict[str, npt.NDArray[Any]] = {
+            "variants": np.array(self.variants),
+            "flips": self.flips,
+            "first_flips": self.first_flips,
+        }
+        return found if self.probe_margins is None else {**found, "probe_margins": self.probe_margins}
+
+    def take_up(self, arrays: dict[str, npt.NDArray[Any]] | None) -> None:
+        """Go on after the variants that an earlier call counted."""
+        if arrays is None:
+            return
+        self.variants = int(arrays["variants"])
+        self.flips, self.first_flips = arrays["flips"], arrays["first_flips"]
+        self.probe_margins = arrays.get("probe_margins")
 
     def error(self) -> float:
         """Half the width of the 95 % interval that more variants of the same samples could still narrow. A sample that never

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from . import _native, _notes
 from ._alone import check_alone
 from ._arrays import as_labels, as_rows, as_targets, sample_shape
+from ._kept import folder_path, telling_of
 from ._perturbed import Perturb, Perturbed, probe_with
 from ._progress import progress_bars
 from ._settings import check_text, number, whole_number, word
@@ -119,6 +120,7 @@ class _Options(TypedDict, total=False):
     onnx: Mapping[str, Any] | None
     seed: int
     threads: int | None
+    resume: str | os.PathLike[str] | None
     verbose: bool | None
 
 
@@ -146,6 +148,7 @@ def probe(
     precision: float | None = None,
     tolerance: float | None = None,
     seed: int = 0,
+    resume: str | os.PathLike[str] | None = None,
     verbose: bool | None = None,
 ) -> Perturbed: ...
 def probe(
@@ -164,6 +167,7 @@ def probe(
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
     verbose: bool | None = None,
 ) -> Probed | ProbedRegressor | Perturbed:
     """Probe a model with perturbed inputs: within a given radius, or by a perturbation of your own.
@@ -212,6 +216,11 @@ def probe(
         has two values, and is a prediction otherwise. Not with ``perturb``.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
+    resume : path, optional
+        A folder that keeps what is found every 30 seconds and when the call is interrupted, also by Ctrl-C. The same call goes on
+        from there, and its result is that of an uninterrupted call to the last bit. A folder is of one call: other inputs,
+        arguments or another model are refused. A function is recognized by its outputs for the samples and for a few other rows,
+        which must therefore be reproducible. A folder that another process uses is refused too.
     seed, threads, verbose
         As in `spadework.score`; ``threads`` not with ``perturb``, whose model is yours.
 
@@ -245,6 +254,7 @@ def probe(
     >>> round(float(moved.changes[0] * moved.spread), 3)
     0.2
     """
+    folder = folder_path(resume)
     if perturb is not None:
         if probe is not None or onnx is not None:
             raise ValueError(
@@ -257,7 +267,7 @@ def probe(
                 "with `perturb`, the outputs themselves say what they are, and the model is run by the caller's own function: leave "
                 "`task` and `threads` out"
             )
-        with progress_bars(verbose) as progress:
+        with progress_bars(verbose) as progress, telling_of(folder):
             return probe_with(
                 model,
                 inputs,
@@ -269,6 +279,7 @@ def probe(
                 tolerance=tolerance,
                 seed=seed,
                 progress=progress,
+                folder=folder,
             )
     if tolerance is not None:
         raise ValueError("`tolerance` is for `perturb`; the changes of a regressor under `probe` are in `changes`")
@@ -285,9 +296,10 @@ def probe(
         "task": word(task, "task"),
         "seed": whole_number(seed, "seed", least=0),
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
+        "folder": folder,
     }
     truth = _truth(labels, len(rows), task)
-    with progress_bars(verbose) as progress:
+    with progress_bars(verbose) as progress, telling_of(folder):
         found = _native.probe_model(_model(model, shape, onnx), rows, shape, truth, chosen, progress)
     document = json.loads(found.pop("document"))
     common = {

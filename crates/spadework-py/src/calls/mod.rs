@@ -16,6 +16,7 @@ pub(crate) mod onnx;
 pub(crate) mod page;
 pub(crate) mod panics;
 pub(crate) mod probe;
+pub(crate) mod probe_folder;
 pub(crate) mod score;
 pub(crate) mod sweep;
 

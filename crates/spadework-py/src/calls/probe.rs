@@ -1,6 +1,7 @@
 //! Probes of a model: a function of the caller, or a model file.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -48,6 +49,7 @@ pub(crate) struct Chosen {
     task: String,
     seed: u64,
     threads: Option<NonZeroUsize>,
+    folder: Option<PathBuf>,
 }
 
 impl Chosen {
@@ -110,6 +112,7 @@ pub(crate) fn probe_model<'py>(
             top: TOP,
             seed: chosen.seed,
             threads: None,
+            folder: chosen.folder.as_deref(),
         };
         let found = probe(request, watch);
         match raised {
