@@ -88,6 +88,12 @@ const open = async (name, settings = {}) => {
 };
 const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 
+/** Clicks at what may lie anywhere: at the edge of the screen the contents, which stay there, would be hit. */
+const click = async (page, selector) => {
+  await page.$eval(selector, (element) => element.scrollIntoView({ block: 'center' }));
+  await page.click(selector);
+};
+
 /** The square of the first plot on the screen, its frame included. */
 const plotBox = async (page) => {
   await page.$eval('#views .plot', (plot) => plot.scrollIntoView({ block: 'center' }));
@@ -192,7 +198,7 @@ test('a box and a lasso select, and the selection is saved', async () => {
   // Points lie ten pixels or more from the edge.
   await drag(page, [[0.01, 0.01], [0.99, 0.99]]);
   assert.match(await text(page, '#selected-count'), /^1797 samples selected/);
-  await page.click('input[value=lasso]');
+  await click(page, 'input[value=lasso]');
   // The half below the diagonal: some, not all.
   await drag(page, [[0.01, 0.01], [0.01, 0.99], [0.99, 0.99], [0.02, 0.02]]);
   const count = Number((await text(page, '#selected-count')).split(' ')[0]);
@@ -200,7 +206,7 @@ test('a box and a lasso select, and the selection is saved', async () => {
   const lines = await saved(page, '#save-selection', 'selection.csv');
   assert.equal(lines[0], 'index,label,predicted_robust,score_robust,rank_robust,margin_robust,fragility_robust,predicted_standard,score_standard,rank_standard,margin_standard,fragility_standard');
   assert.equal(lines.length, count + 1);
-  await page.click('#clear-selection');
+  await click(page, '#clear-selection');
   assert.equal(await text(page, '#selected-count'), 'Nothing is selected.');
   await page.close();
 });
@@ -212,7 +218,7 @@ for (const inset of [-1, 0, 0.5, 1]) {
     for (const [from, to] of [[[0, 0], [1, 1]], [[1, 0], [0, 1]], [[0, 1], [1, 0]], [[1, 1], [0, 0]]]) {
       await drag(page, [from, to], inset);
       assert.match(await text(page, '#selected-count'), /^1797 samples selected/, `from ${from}`);
-      await page.click('#clear-selection');
+      await click(page, '#clear-selection');
     }
     await page.close();
   });
@@ -334,7 +340,7 @@ test('the theme follows the button', async () => {
   const page = await open('score.html');
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await paper();
-  await page.click('#theme');
+  await click(page, '#theme');
   assert.notEqual(await paper(), light);
   await page.close();
 });
