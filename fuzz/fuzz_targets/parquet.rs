@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| spadework_io::fuzzing::parquet(bytes));
+libfuzzer_sys::fuzz_target!(
+    init: spadework_io::fuzzing::stop_at_uncaught_panics_only(),
+    |bytes: &[u8]| spadework_io::fuzzing::parquet(bytes)
+);

@@ -8,8 +8,19 @@ use crate::formats::{
     cifar, csv, graph_csv, graph_mtx, graph_npz, graph_petsc, idx, npy, npz, parquet, picture, safetensors,
 };
 use crate::image_size::ImageSize;
+use crate::panics;
 use crate::sparse_file;
 use crate::table::Table;
+
+/// Lets a fuzzer go on after a panic of a decoder that becomes an error; its own hook stops at every panic.
+pub fn stop_at_uncaught_panics_only() {
+    let stop = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panics::is_caught() {
+            stop(panic);
+        }
+    }));
+}
 
 /// Reads bytes as a NumPy file.
 pub fn npy(bytes: &[u8]) {
