@@ -21,9 +21,9 @@ pub(crate) struct ModelArgs {
     /// The samples
     #[arg(long, value_name = "ARRAY")]
     inputs: String,
-    /// Samples in a batch
-    #[arg(long, value_name = "N", default_value = "128")]
-    batch: NonZeroUsize,
+    /// Samples in a batch [default: as many as the caches allow]
+    #[arg(long, value_name = "N")]
+    batch: Option<NonZeroUsize>,
     /// Run it with the onnxruntime library in this folder
     #[arg(long, value_name = "LIBRARY")]
     onnxruntime: Option<std::path::PathBuf>,
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ModelArgs, repeat: NonZeroUsize) -> Result<ModelLine, F
     let samples = inputs.samples()?;
     let model = OnnxModel::open(&args.model)?;
     let options = RunOptions {
-        batch_size: Some(args.batch),
+        batch_size: args.batch,
         onnxruntime: args.onnxruntime.clone(),
         ..RunOptions::default()
     };
