@@ -44,11 +44,8 @@ pub(crate) fn run(args: &ModelArgs, repeat: NonZeroUsize) -> Result<ModelLine, F
     let inputs = load(&args.inputs)?;
     let samples = inputs.samples()?;
     let model = OnnxModel::open(&args.model)?;
-    let options = RunOptions {
-        batch_size: args.batch,
-        onnxruntime: args.onnxruntime.clone(),
-        ..RunOptions::default()
-    };
+    let options =
+        RunOptions { batch_size: args.batch, onnxruntime: args.onnxruntime.clone(), ..RunOptions::default() };
     let output = model.output(&options)?.to_owned();
     let sample = inputs.shape().get(1..).unwrap_or_default();
     let prepared = model.prepare(sample, &[&output], &options)?;
