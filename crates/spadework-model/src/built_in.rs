@@ -73,9 +73,11 @@ impl BuiltIn {
         };
         let refused = |reason: String| ModelError::EngineRefuses { reason };
         let model = caught(&pool, load).map_err(refused)?;
-        let ids = |names: Vec<String>, ids: &[NodeId]| match names.len() == ids.len() {
-            true => Ok(names.into_iter().zip(ids.iter().copied()).collect::<HashMap<_, _>>()),
-            false => Err(refused("an output does not depend on the input".to_owned())),
+        let ids = |names: Vec<String>, ids: &[NodeId]| {
+            if names.len() != ids.len() {
+                return Err(refused("an output does not depend on the input".to_owned()));
+            }
+            Ok(names.into_iter().zip(ids.iter().copied()).collect::<HashMap<_, _>>())
         };
         let read = ids(split.reads(), model.input_ids())?;
         let made = ids(split.makes(), model.output_ids())?;
