@@ -14,7 +14,7 @@ TITLES = dict(
     pixels="Nearest neighbors of photographs as bytes, k = 10",
     eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
     whole="`spadework score`, from files to scores written",
-    onnx="Outputs of a model, batches of 128, one thread",
+    onnx="Outputs of a model, one thread",
     million="A million samples of 128 numbers (clusters), k = 10, two threads",
     scale="Cost against the number of samples (clusters, 64 numbers per row, r = 2)",
 )

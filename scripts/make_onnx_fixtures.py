@@ -366,8 +366,37 @@ def budgets():
     write("wide", model(nodes, x, y, []))
 
 
+def stages():
+    """Convolutions between which values go around them: some are read before and after, and a group, a stride and a bias are missing once."""
+    random = np.random.default_rng(11)
+
+    def weight(name, shape):
+        return numpy_helper.from_array((random.standard_normal(shape) * 0.3).astype(np.float32), name)
+
+    window = dict(kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    nodes = [
+        helper.make_node("Conv", ["x", "k1", "b1"], ["first"], **window),
+        helper.make_node("Sigmoid", ["first"], ["bent"]),
+        helper.make_node("Conv", ["bent", "k2", "b2"], ["second"], strides=[2, 2], **window),
+        helper.make_node("Relu", ["second"], ["kept"]),
+        helper.make_node("Conv", ["kept", "k3"], ["third"], group=2, **window),
+        helper.make_node("Add", ["third", "kept"], ["sum"]),
+        helper.make_node("Tanh", ["sum"], ["even"]),
+        helper.make_node("Conv", ["even", "k4"], ["fourth"], group=1, **window),
+        helper.make_node("Add", ["fourth", "sum"], ["total"]),
+        helper.make_node("GlobalAveragePool", ["total"], ["means"]),
+        helper.make_node("Flatten", ["means"], ["logits"]),
+    ]
+    weights = [weight("k1", (4, 2, 3, 3)), weight("b1", 4), weight("k2", (6, 4, 3, 3)), weight("b2", 6)]
+    weights += [weight("k3", (6, 3, 3, 3)), weight("k4", (6, 6, 3, 3))]
+    made = model(nodes, [info("x", ["n", 2, 12, 10])], [info("logits", ["n", 6])], weights)
+    rows = random.standard_normal((5, 2, 12, 10)).astype(np.float32)
+    save("stages", made, rows, inner=["first", "second", "kept", "third", "sum", "fourth"])
+
+
 if __name__ == "__main__":
     runnable()
     refused()
     engines()
     budgets()
+    stages()

@@ -21,9 +21,9 @@ pub(crate) struct ModelArgs {
     /// The samples
     #[arg(long, value_name = "ARRAY")]
     inputs: String,
-    /// Samples in a batch
-    #[arg(long, value_name = "N", default_value = "128")]
-    batch: NonZeroUsize,
+    /// Samples in a batch [default: as many as the caches allow]
+    #[arg(long, value_name = "N")]
+    batch: Option<NonZeroUsize>,
     /// Run it with the onnxruntime library in this folder
     #[arg(long, value_name = "LIBRARY")]
     onnxruntime: Option<std::path::PathBuf>,
@@ -44,11 +44,8 @@ pub(crate) fn run(args: &ModelArgs, repeat: NonZeroUsize) -> Result<ModelLine, F
     let inputs = load(&args.inputs)?;
     let samples = inputs.samples()?;
     let model = OnnxModel::open(&args.model)?;
-    let options = RunOptions {
-        batch_size: Some(args.batch),
-        onnxruntime: args.onnxruntime.clone(),
-        ..RunOptions::default()
-    };
+    let options =
+        RunOptions { batch_size: args.batch, onnxruntime: args.onnxruntime.clone(), ..RunOptions::default() };
     let output = model.output(&options)?.to_owned();
     let sample = inputs.shape().get(1..).unwrap_or_default();
     let prepared = model.prepare(sample, &[&output], &options)?;

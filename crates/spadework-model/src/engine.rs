@@ -17,6 +17,7 @@ use super::plan::{Part, Plan, shapes_in};
 use super::proto::{self, Dimension, Graph, Model, Tensor, ValueInfo, element};
 use super::runner::Runner;
 use super::shapes::Value;
+use super::split::Split;
 use super::write;
 
 /// Extents that stand for those that a file leaves open, where shapes are found for people to read.
@@ -149,11 +150,23 @@ impl Decoded {
         let (part, plan) = self.plan(input, shape, outputs)?;
         let plan = plan?;
         part.check_depth()?;
-        let place = (input.name.as_str(), shape);
-        let file =
-            write::for_engine(&self.model, self.graph()?, &self.bytes, &part, &plan.rewrites, place, outputs);
+        let split = Split::new((&part, &plan), (self.graph()?, &self.bytes), &input.name, outputs);
+        let extents = |name: String| match plan.values.get(&name) {
+            Some(value) if name != input.name => (name, value.shape.as_slice()),
+            _ => (name, shape),
+        };
+        let inputs: Vec<_> = split.reads().into_iter().map(extents).collect();
+        let file = write::for_engine(
+            &self.model,
+            self.graph()?,
+            &self.bytes,
+            &part,
+            &plan.rewrites,
+            &split,
+            &inputs,
+        );
         let shapes = outputs.iter().map(|&name| plan.values.get(name).map(|value| value.shape.clone()));
-        let built_in = BuiltIn::new(file, shape, shapes.collect())?;
+        let built_in = BuiltIn::new(file, split, (&input.name, shape), (outputs, shapes.collect()))?;
         if !part.nodes.iter().all(|node| operators::is_plain(node)) {
             built_in.try_zeros()?;
         }

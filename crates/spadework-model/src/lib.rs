@@ -8,6 +8,7 @@
 
 mod batches;
 mod built_in;
+mod convolution;
 mod cost;
 mod engine;
 mod error;
@@ -21,6 +22,7 @@ mod plan;
 mod proto;
 mod runner;
 mod shapes;
+mod split;
 mod wire;
 mod write;
 

@@ -1,9 +1,12 @@
 //! Writes a part of a graph as a model of its own: with the nodes, weights, input and outputs that it needs.
 
+use std::collections::HashSet;
+
 use super::join::{Columns, JOINED};
 use super::plan::Part;
 use super::proto::{Graph, Model, Node, Tensor, element};
 use super::shapes::{Rewrite, Setting};
+use super::split::Split;
 
 /// A field that holds bytes.
 fn put(to: &mut Vec<u8>, number: u64, content: &[u8]) {
@@ -76,24 +79,34 @@ fn put_outputs(to: &mut Vec<u8>, outputs: &[&str]) {
     }
 }
 
-/// For the built-in engine: the input has its shape, and nodes have no names, which it would mix up with those of values.
+/// For the built-in engine: inputs have their shapes, and nodes have no names, which it would mix up with those of values.
 pub(super) fn for_engine(
     model: &Model,
     graph: &Graph,
     bytes: &[u8],
     part: &Part<'_>,
     rewrites: &[Rewrite],
-    input: (&str, &[usize]),
-    outputs: &[&str],
+    split: &Split,
+    inputs: &[(String, &[usize])],
 ) -> Vec<u8> {
     let mut written = Vec::new();
-    for (node, rewrite) in part.nodes.iter().zip(rewrites) {
-        put(&mut written, 1, &rewritten(node, rewrite, bytes));
+    let mut read: HashSet<&str> = HashSet::new();
+    for (at, (node, rewrite)) in part.nodes.iter().zip(rewrites).enumerate() {
+        if !split.ours.contains(&at) {
+            read.extend(node.reads());
+            put(&mut written, 1, &rewritten(node, rewrite, bytes));
+        }
     }
+    let outputs = split.makes();
+    read.extend(outputs.iter().map(String::as_str));
     put(&mut written, 2, b"graph");
-    put_weights(&mut written, graph, bytes, part);
-    put(&mut written, 11, &value_info(input.0, Some((element::FLOAT, input.1))));
-    put_outputs(&mut written, outputs);
+    for tensor in graph.initializers.iter().filter(|tensor| read.contains(tensor.name.as_str())) {
+        put(&mut written, 5, &bytes[tensor.span.clone()]);
+    }
+    for (name, shape) in inputs {
+        put(&mut written, 11, &value_info(name, Some((element::FLOAT, shape))));
+    }
+    put_outputs(&mut written, &outputs.iter().map(String::as_str).collect::<Vec<_>>());
     with_graph(model, bytes, &written)
 }
 

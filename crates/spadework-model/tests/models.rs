@@ -72,7 +72,7 @@ fn named(output: &str) -> RunOptions {
 
 #[test]
 fn outputs_are_those_of_onnxruntime() {
-    for name in ["mlp", "double", "dynamic", "fixed_1", "fixed_5", "nhwc", "residual", "external"] {
+    for name in ["mlp", "double", "dynamic", "fixed_1", "fixed_5", "nhwc", "residual", "stages", "external"] {
         assert_near(&outputs(name, &RunOptions::default()), &array(name, "logits"), name);
     }
 }
@@ -150,6 +150,19 @@ fn several_values_come_out_of_one_run() {
     let both = prepared.run(&rows.samples().unwrap(), &Silent).unwrap();
     assert_near(&both[0], &array("mlp", "logits"), "logits");
     assert_near(&both[1], &array("mlp", "a1"), "a1");
+}
+
+/// The result of a convolution is there although a `Relu` follows, and what is read in several stages is the same in each.
+#[test]
+fn values_between_convolutions_come_out_of_one_run() {
+    let (model, rows) = (open("stages"), array("stages", "x"));
+    let values = ["logits", "second", "kept", "sum", "fourth", "first", "third"];
+    let prepared = model.prepare(&[2, 12, 10], &values, &RunOptions::default()).unwrap();
+    let all = prepared.run(&rows.samples().unwrap(), &Silent).unwrap();
+    for (got, value) in all.iter().zip(values) {
+        assert_near(got, &array("stages", value), value);
+        assert_near(&outputs("stages", &named(value)), &array("stages", value), value);
+    }
 }
 
 /// `moved` is made of x + offset, `features` of x alone.

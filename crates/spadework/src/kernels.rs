@@ -100,9 +100,9 @@ thread_local! {
     static OVERRIDE: Cell<Option<Kernels>> = const { Cell::new(None) };
 }
 
-/// How to call the kernels that run in this thread.
+/// How to call the kernels that run in this thread; for crates that have kernels of their own.
 #[inline]
-pub(crate) fn arch() -> Arch {
+pub fn arch() -> Arch {
     Kernels::in_use().arch().unwrap_or(Arch::Scalar)
 }
 
