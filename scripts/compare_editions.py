@@ -24,7 +24,9 @@ from pathlib import Path
 # Who made it, when and how long it took; what was asked for is the same call.
 LEFT_OUT = re.compile(r"(_s|seconds|/version|/command|/schema|/iterations)$|^/(notes|warnings|timings|request)/")
 # Names of fields in earlier builds, and their names now.
-RENAMED = {"enclosure": "numerical_bounds", "edge_overlap": "overlap", "held": "survived"}
+RENAMED = {"enclosure": "numerical_bounds", "edge_overlap": "overlap", "held": "survived", "top_overlap": "top_shared"}
+# Names that other places have too.
+RENAMED_AT = [(re.compile(r"/agreement/\d+/overlap$"), "top_shared")]
 # What a document's lists are matched by, where their items have it.
 KEYS = ("name", "index", "label", "neighbors")
 TOLERANCE = 1e-6
@@ -86,11 +88,17 @@ def number_of(cell):
         return cell
 
 
+def name_of(key, place):
+    """The name that a field has now."""
+    moved = [name for at, name in RENAMED_AT if at.search(f"{place}/{key}")]
+    return moved[0] if moved else RENAMED.get(key, key)
+
+
 def leaves(value, place=""):
     """Every number and word of a document with its place."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from leaves(item, f"{place}/{RENAMED.get(key, key)}")
+            yield from leaves(item, f"{place}/{name_of(key, place)}")
     elif isinstance(value, list):
         for at, item in enumerate(value):
             named = [f"{key}={str(item[key]).replace('/', ':')}" for key in KEYS if isinstance(item, dict) and key in item]
