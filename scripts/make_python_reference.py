@@ -39,8 +39,10 @@ def public_names(tree: ast.Module) -> list[str]:
 def definitions(paths: list[Path]) -> dict[str, ast.FunctionDef | ast.ClassDef]:
     found = {}
     for path in paths:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and "overload" not in decorators(node):
+                node.source_lines = text.splitlines()
                 found.setdefault(node.name, node)
     return found
 
@@ -156,6 +158,38 @@ def typed(call: str) -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
+def comment_above(field: ast.AnnAssign, lines: list[str]) -> str:
+    """The `#:` comment that ends in the line before a field."""
+    about: list[str] = []
+    at = field.lineno - 2
+    while at >= 0 and lines[at].strip().startswith("#:"):
+        about.insert(0, lines[at].strip().removeprefix("#:").strip())
+        at -= 1
+    return cell(about)
+
+
+def fields(node: ast.ClassDef, known: dict[str, ast.FunctionDef | ast.ClassDef]) -> list[tuple[str, str]]:
+    """The public fields of a class and of its bases in this package, with their types and comments."""
+    found: list[tuple[str, str]] = []
+    for base in node.bases:
+        parent = known.get(getattr(base, "id", ""))
+        if isinstance(parent, ast.ClassDef):
+            found += fields(parent, known)
+    for item in node.body:
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and not item.target.id.startswith("_"):
+            about = comment_above(item, node.source_lines)
+            kind = ast.unparse(item.annotation).replace("npt.", "").replace("np.", "").replace("|", "\\|")
+            found.append((item.target.id, f"{kind}. {about}".strip()))
+    return found
+
+
+def fields_table(node: ast.ClassDef, known: dict[str, ast.FunctionDef | ast.ClassDef]) -> str:
+    """The fields of a class whose docstring does not list them; exceptions and estimators do."""
+    listed = {title for title, _ in sections(ast.get_docstring(node) or "")} & {"Attributes", "Parameters"}
+    rows = [] if listed else [f"| `{name}` | {plain(about)} |" for name, about in fields(node, known)]
+    return "\n\n| Attributes | |\n| --- | --- |\n" + "\n".join(rows) if rows else ""
+
+
 def members(node: ast.ClassDef) -> str:
     """Properties in a table, methods with what they take."""
     methods = [item for item in node.body if isinstance(item, ast.FunctionDef) and not item.name.startswith("_")]
@@ -171,10 +205,10 @@ def members(node: ast.ClassDef) -> str:
     return text
 
 
-def section(name: str, node: ast.FunctionDef | ast.ClassDef) -> str:
+def section(name: str, node: ast.FunctionDef | ast.ClassDef, known: dict[str, ast.FunctionDef | ast.ClassDef]) -> str:
     if isinstance(node, ast.FunctionDef):
         return f"\n### {name}\n\n{typed(signature(node))}\n\n{described(node)}\n"
-    return f"\n### {name}\n\n{described(node)}{members(node)}\n"
+    return f"\n### {name}\n\n{described(node)}{fields_table(node, known)}{members(node)}\n"
 
 
 def page() -> str:
@@ -195,7 +229,7 @@ def page() -> str:
         for name, node in nodes:
             if not ast.get_docstring(node):
                 missing.append(f"{module}.{name}")
-            text += section(name, node)
+            text += section(name, node, known)
     if missing:
         sys.exit(f"no docstring: {', '.join(missing)}")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in text.splitlines())) + "\n"

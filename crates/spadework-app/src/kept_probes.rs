@@ -1,7 +1,7 @@
 //! A folder that keeps what the probes of one model have shown, so that a call that was interrupted goes on from there.
 //!
-//! `probe.json` says what was asked, and of which model. A function cannot be read like a file, so it is known by its outputs: those of the
-//! samples, and of a few rows that are no samples.
+//! `probe.json` says what was asked, and of which model. A function cannot be read like a file, so it is known by its
+//! outputs: those of the samples, and of a few other rows.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -73,8 +73,8 @@ impl FromStr for RankBy {
     }
 }
 
-/// The index that follows robustness best where no model can be run, of those that all models have: outputs that are no classes have a
-/// neighborhood overlap only. One place, so that a better one can take over.
+/// Of the indices that all models have, the one that tracks robustness best if no model can be run: outputs that are no
+/// classes have a neighborhood overlap only. One place, so that a better one can take over.
 fn best_of_arrays(facts: &[SampleFacts]) -> Evidence {
     if facts.iter().all(|facts| facts.unevenness.is_some()) {
         Evidence::Unevenness
@@ -87,7 +87,8 @@ fn best_of_arrays(facts: &[SampleFacts]) -> Evidence {
 pub struct Known<'a> {
     comparison: &'a Comparison,
     facts: &'a [SampleFacts],
-    /// Whether every probed sample would hold, by model; none unless every model was probed by a search, on the same samples.
+    /// Whether every probed sample is expected to survive, by model; none unless every model was probed by a search, on
+    /// the same samples.
     robust: Option<Vec<Vec<bool>>>,
     /// Subsamples of the SPADE score, where there are some.
     subsamples: Option<&'a Intervals>,

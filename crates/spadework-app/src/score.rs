@@ -75,7 +75,7 @@ pub enum Probes {
     With(ScriptRequest),
     /// What was found earlier.
     Known {
-        /// The smallest margin of every sample over its copies, where it was probed.
+        /// The smallest margin of every sample over its probes, where it was probed.
         margins: Vec<Option<f64>>,
         /// What the document says of the probes.
         document: Box<ProbeDocument>,

@@ -16,7 +16,8 @@ pub trait StoredDocument: Serialize + DeserializeOwned {
     /// Reads a document that [`to_json`](Self::to_json) wrote.
     ///
     /// # Errors
-    /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`](Self::SCHEMA).
+    /// When the file cannot be read, is not such a document, or has another layout than
+    /// [`SCHEMA`](Self::SCHEMA).
     fn read(path: &Path) -> Result<Self, Error> {
         read_document(path, Self::SCHEMA)
     }

@@ -69,8 +69,8 @@ impl Drop for Mapped {
     }
 }
 
-/// Whether every file that is mapped now is as it was when it was opened. To be asked before a result is given out: what was
-/// computed from a file that changed meanwhile belongs to neither version of it.
+/// Whether every file that is mapped now is as it was when it was opened. Call it before a result is returned: what was
+/// computed from a file that changed meanwhile belongs to neither of its versions.
 ///
 /// # Errors
 /// [`Error::Changed`] for the first that has another size or time than before.

@@ -190,7 +190,7 @@ impl Prepared {
 
     /// The outputs of all samples, in the order in which they were asked for.
     ///
-    /// Beside them, every thread holds what one batch makes. The last batch is filled up with its last sample.
+    /// In addition, every thread holds what one batch makes. The last batch is filled up with its last sample.
     ///
     /// # Errors
     /// When an output is not one row per sample or holds a number that is not finite, a batch fails, or the monitor stops

@@ -21,7 +21,8 @@ impl Layout {
 
 spadework::words! { written Layout { ChannelsFirst = "nchw", ChannelsLast = "nhwc" } }
 
-/// What is taken off every number, and what the rest is divided by: one each, or one a channel.
+/// What is subtracted from every number, and what the difference is divided by: one of each, or one of each per
+/// channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Normalization {
     /// Means.

@@ -133,7 +133,7 @@ impl Normalization {
     /// Of samples of this shape; a channel that does not vary is only centered.
     ///
     /// # Panics
-    /// When the samples are no whole ones of this shape.
+    /// When the values do not make whole samples of this shape.
     pub fn of(samples: &[f32], shape: &[usize]) -> Self {
         let size: usize = shape.iter().product();
         assert!(size > 0 && samples.len().is_multiple_of(size), "whole samples");

@@ -8,10 +8,10 @@ use spadework::samples::{Samples, Values};
 /// The share of the samples whose largest output is that of their label; the first of equal outputs
 /// counts.
 ///
-/// `None` where labels and outputs do not go together: a single output, a label that is not an index of an output, or outputs that
-/// are not classes. Outputs count as classes where every one of them is some sample's label, or else where the samples of
-/// most labels have their largest output there more often than anywhere else: an embedding has more numbers than there are
-/// labels, and its largest number is not the label.
+/// `None` where labels and outputs do not go together: a single output, a label that is not an index of an output, or
+/// outputs that are not classes. Outputs count as classes in two cases: every output is the label of some sample, or
+/// the samples of most labels have their largest output at that label more often than anywhere else. (An embedding has
+/// more numbers than there are labels, and its largest number is not the label.)
 ///
 /// # Errors
 /// When there is not one label per sample.

@@ -1,4 +1,4 @@
-//! Perturbed copies that are drawn at random.
+//! Probes that are drawn at random.
 
 use std::f64::consts::TAU;
 

@@ -1,11 +1,11 @@
 //! The search in a box: which corner of it takes most of a sample's margin?
 //!
-//! Within the box |x' − x| ≤ ε a model that is nearly linear is worst at a corner, a sign per number. The search begins with all
-//! signs positive and turns the signs of one block of numbers round at a time, first all of a channel, then quarters of it,
-//! quarters of these and so on; a turn that makes the margin smaller is kept. Large blocks find what low frequencies do with
-//! few copies, small ones refine it. Going from large blocks to small ones is the hierarchy of Moon, An and Song (2019),
-//! turning signs round by dyadic groups is SignHunter (Al-Dujaili and O'Reilly, 2020); here every block has one turn, and its
-//! order within a size is random. No gradient is needed, and no label.
+//! Within the box |x' − x| ≤ ε a model that is nearly linear is worst at a corner, a sign per number. The search begins
+//! with all signs positive and flips the signs of one block of numbers at a time: first a whole channel, then quarters
+//! of it, quarters of these and so on. A flip that makes the margin smaller is kept. Large blocks find with few probes
+//! what low frequencies do, small blocks refine it. Going from large blocks to small ones is the hierarchy of Moon, An
+//! and Song (2019), flipping signs by dyadic groups is SignHunter (Al-Dujaili and O'Reilly, 2020). Here every block is
+//! tried once, and blocks of one size come in random order. No gradient is needed, and no label.
 
 use crate::batch::Batch;
 use crate::copies::Copies;

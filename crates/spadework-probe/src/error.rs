@@ -77,7 +77,7 @@ pub enum Error {
         /// Numbers per output.
         outputs: usize,
     },
-    /// A model that changes its mind about how many outputs it has.
+    /// A model whose number of outputs changes from one call to another.
     #[error(
         "the model must return the same number of outputs for every batch, got {got} in batch {batch} (counted from 0) after {expected} in the first"
     )]
@@ -89,7 +89,7 @@ pub enum Error {
         /// Numbers per output of this one.
         got: usize,
     },
-    /// A variant that is not one of every sample.
+    /// A variant whose shape is not that of the samples.
     #[error(
         "a variant must have the shape of the samples, {} × {}, got {} × {} in variant {variant} (counted from 0)",
         expected[0], expected[1], got[0], got[1]

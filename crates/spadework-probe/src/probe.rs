@@ -1,16 +1,16 @@
 //! Probes: how much of its margin does a sample keep when it is moved a little?
 //!
-//! Graphs see the samples that there are, and the directions between them; an attacker leaves these directions. Probes look
-//! around the samples: seeded copies x' of a sample x with ‖x' − x‖ ≤ ε are given to the model, which stays a black box, and
-//! the margin m(x) = y_c − max_{j ≠ c} y_j of the class c = argmax y(x) is measured on each. Copies are either drawn at random
-//! ([`ProbeKind::Pixel`], [`Block`](ProbeKind::Block), [`Smooth`](ProbeKind::Smooth)) or made by a search in which each learns
-//! from those before ([`ProbeKind::Search`]). All copies stay where the data lie: between 0 and 1 where all inputs do, between
-//! the least and the largest number of the inputs otherwise.
+//! Graphs only see the samples and the directions between them; an attacker uses other directions. Probes look around
+//! the samples: the model, which stays a black box, is run on probes x' of a sample x with ‖x' − x‖ ≤ ε, and the margin
+//! m(x) = y_c − max_{j ≠ c} y_j of the class c = argmax y(x) is measured on each. Probes are either drawn at random
+//! ([`ProbeKind::Pixel`], [`Block`](ProbeKind::Block), [`Smooth`](ProbeKind::Smooth)) or made by a search in which each
+//! learns from those before ([`ProbeKind::Search`]). All probes stay in the range of the data: between 0 and 1 if all
+//! inputs do, otherwise between the smallest and the largest number of the inputs.
 //!
 //! Of a linear model, m(x') − m(x) = wᵀ(x' − x): over random signs it has the root mean square ε‖w‖₂, and it is never below
 //! −ε‖w‖₁, which the search comes to once its blocks are single numbers.
 //!
-//! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers have followed the
+//! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers track
 //! accuracy under attack.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ use crate::pilots::{pilot_probes, pilots_among};
 use crate::range::Range;
 use crate::search::Search;
 
-/// The stage in which perturbed copies go through the model.
+/// The stage in which the model is run on probes.
 pub const PROBES: Stage = Stage::Named("probes");
 
 /// Rows that a model is given at once, at most.
@@ -55,11 +55,11 @@ const BATCH_NUMBERS: usize = 1 << 24;
 pub struct ProbeParams {
     /// How large the perturbations are, and of which kind.
     pub probe: Probe,
-    /// Copies of a sample, at most.
+    /// Probes per sample, at most.
     pub probes: usize,
     /// Samples that are probed, drawn where there are more.
     pub samples: usize,
-    /// A search ends early where what more copies could change about the share of samples that resist is at most this.
+    /// A search ends early once more probes could change the share of samples that resist by at most this.
     pub precision: Option<f64>,
     /// How the numbers of a sample are arranged; as in a row where `None`.
     pub grid: Option<Grid>,
@@ -79,7 +79,7 @@ spadework::with_methods! { ProbeParams {
 } }
 
 impl ProbeParams {
-    /// Samples that are probed, where nobody says how many: a share of them is then known to some 1.5 %.
+    /// How many samples are probed by default: a share of them is then known to about 1.5 %.
     pub const SAMPLES: usize = 1000;
 
     /// The usual numbers for a probe.
@@ -95,13 +95,13 @@ impl ProbeParams {
         }
     }
 
-    /// How often a regressor is run at most, a sample at a time, for so many inputs.
+    /// The most runs of a regressor for this many inputs; a run takes one sample.
     pub fn most_regressor_evaluations(&self, inputs: usize) -> u64 {
         (inputs.min(self.samples) as u64).saturating_mul((self.probes as u64).saturating_add(1))
     }
 
-    /// How often a classifier is run at most, a sample at a time, for so many inputs of `dim` numbers: pilots of a search have more probes than
-    /// other samples.
+    /// The most runs of a classifier for this many inputs of `dim` numbers; a run takes one sample. Pilots of a search
+    /// have more probes than other samples.
     pub fn most_evaluations(&self, inputs: usize, dim: usize) -> u64 {
         let beyond = (self.pilot_probes(dim) - self.probes) as u64;
         let pilots = self.most_pilots(inputs, dim) as u64;
@@ -233,19 +233,19 @@ pub struct Probed {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ProbeSummary {
-    /// The part of the probed samples that are right by their labels; none without labels that are indices of outputs.
+    /// The share of the probed samples that are right by their labels; none without labels that are indices of outputs.
     pub accuracy: Option<f64>,
-    /// The part of the probed samples that are right (of any class, without labels) and hold against every copy: an upper
-    /// bound of the accuracy under the strongest attack of this size, on these samples.
+    /// The share of the probed samples that are right (of any class, without labels) on every probe: an upper bound of
+    /// the accuracy under the strongest attack of this size, on these samples.
     pub survived: f64,
-    /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
-    /// on ([`ProbedSample::chance`]). Of all indices it has followed the accuracy under attack most closely.
+    /// An estimate of that accuracy, after a search: the share of the probed samples that are right and are expected to
+    /// survive a longer search ([`ProbedSample::chance`]). Of all indices it tracks accuracy under attack most closely.
     pub robust_accuracy: Option<f64>,
-    /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
+    /// The same with its 95 % interval, which covers the choice of the samples and the end of the search.
     pub estimated: Option<Estimated>,
-    /// The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost.
+    /// The mean share of the margin that the worst probe leaves; 0 for samples that are wrong or lose their class.
     pub stability: f64,
-    /// The median of margin over root mean square change, of random copies; none after a search, nor where it is infinite.
+    /// The median of margin over root mean square change, for random probes; none after a search, or if it is infinite.
     pub margin_ratio: Option<f64>,
 }
 
@@ -255,10 +255,10 @@ pub struct ProbeSummary {
 pub struct ProbeOutcome {
     /// Which sample of the inputs.
     pub index: usize,
-    /// Whether it is right (of any class, without labels) and keeps its class on every copy.
+    /// Whether it is right (of any class, without labels) and keeps its class on every probe.
     pub survived: bool,
-    /// Whether it is among those that are expected to resist the strongest attack, as many as the estimate says, of the largest chances; none
-    /// of random probes.
+    /// Whether it is among the samples with the largest chances to resist the strongest attack, as many as the estimate
+    /// says; none after random probes.
     pub robust: Option<bool>,
 }
 

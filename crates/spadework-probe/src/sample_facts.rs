@@ -18,19 +18,20 @@ use crate::unevenness::Unevenness;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SampleFacts {
-    /// The part of the samples that are right; `None` where labels and outputs do not go together.
+    /// The share of the samples that are right; `None` where labels and outputs do not go together.
     pub accuracy: Option<f64>,
     /// Which samples are right, likewise.
     pub correct: Option<Vec<bool>>,
     /// The label that every sample is taken for, likewise.
     pub predicted: Option<Vec<i64>>,
-    /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
+    /// The margin of every sample; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
     /// How many of its input neighbors every sample keeps, with the requested k.
     pub overlap: NeighborhoodOverlap,
     /// How smooth the outputs are over the input graph; `None` where they are a graph, single numbers, or by the labels no classes.
     pub smoothness: Option<Smoothness>,
-    /// Both as one number with its interval; `None` likewise, and where outputs do not vary within classes.
+    /// Agreement and roughness as one number with its interval; `None` likewise, and where outputs do not vary within
+    /// classes.
     pub unevenness: Option<Unevenness>,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,

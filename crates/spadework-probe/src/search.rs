@@ -1,4 +1,4 @@
-//! Copies that learn from each other: a search in the box of L∞ or in the ball of L2, a black box all the while.
+//! Probes that learn from each other: a search in the box of L∞ or in the ball of L2. The model stays a black box.
 
 use spadework::random::{Purpose, stream};
 

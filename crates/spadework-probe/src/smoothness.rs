@@ -9,10 +9,10 @@
 //! roughness = mean over the edges (p,q) with c_p = c_q of ‖r_p − r_q‖² / mean over the samples p of ‖r_p‖²
 //! ```
 //!
-//! The first says how often a decision changes between neighbors, the second how unevenly the outputs vary where it does not: 2 where
-//! neighbors have no more in common than any two samples of a class, 0 where they are alike. Neither depends on the scale of the
-//! outputs. Models are ranked by both, as their [`Unevenness`](crate::Unevenness). `docs/what-the-scores-mean.md` says how closely they
-//! have followed the accuracy under attack.
+//! The first says how often a decision changes between neighbors, the second how unevenly the outputs vary where it
+//! does not: 2 where neighbors have no more in common than any two samples of a class, 0 where they are alike. Neither
+//! depends on the scale of the outputs. Models are ranked by both, as their [`Unevenness`](crate::Unevenness).
+//! `docs/what-the-scores-mean.md` says how closely they track accuracy under attack.
 
 use spadework::graph::Graph;
 use spadework::samples::Samples;

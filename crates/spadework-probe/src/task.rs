@@ -19,7 +19,7 @@ pub enum Task {
     Classes,
     /// Coordinates: no class leads.
     Embedding,
-    /// Numbers that are predicted: no class leads, and probes measure how far they move.
+    /// Numbers that are predicted: there are no classes, and probes measure how far the numbers move.
     Regression,
 }
 

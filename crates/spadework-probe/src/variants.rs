@@ -1,4 +1,4 @@
-//! Variants that somebody else makes, for inputs of which a ball of numbers means nothing: words, categories, sequences.
+//! Variants that the caller makes, for inputs that are not numbers on a scale: words, categories, sequences.
 //!
 //! A function turns the probed samples into their i-th variant. The model is run on the samples and on every variant, and what is
 //! counted is how often each sample has another class. The run ends early once more variants of the same samples would hardly move the
@@ -68,7 +68,7 @@ impl VariantParams {
         }
     }
 
-    /// How often a model is run at most, a sample at a time, for so many inputs.
+    /// The most runs of a model for this many inputs; a run takes one sample.
     pub fn most_evaluations(&self, inputs: usize) -> u64 {
         (inputs.min(self.samples) as u64).saturating_mul((self.variants as u64).saturating_add(1))
     }
@@ -87,9 +87,9 @@ pub struct VariedSample {
     pub index: usize,
     /// Its class: the position of the largest output.
     pub class: usize,
-    /// How far that output leads the next one.
+    /// Its margin: that output minus the next largest one.
     pub margin: f64,
-    /// The smallest lead over the sample and its variants.
+    /// The smallest margin over the sample and its variants.
     pub lowest: f64,
     /// On how many variants it has another class.
     pub flips: usize,
@@ -117,11 +117,11 @@ pub struct Varied {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct VariedSummary {
-    /// The part of the probed samples that are right by their labels; none without labels that are indices of outputs.
+    /// The share of the probed samples that are right by their labels; none without labels that are indices of outputs.
     pub accuracy: Option<f64>,
     /// How likely a variant of a sample keeps its class. The interval is Wilson's over the samples.
     pub kept: Estimated,
-    /// The part of the samples that are right (of any class, without labels) and keep their class on every variant.
+    /// The share of the samples that are right (of any class, without labels) and keep their class on every variant.
     pub survived: Estimated,
 }
 

@@ -43,8 +43,8 @@ impl Kernels {
     /// Kernels that cannot run are not replaced silently: call this at the start of a program, and stop on an error.
     ///
     /// # Errors
-    /// [`Error::Kernels`] when the variable names none of the kernels, or some that this machine cannot run. Until
-    /// someone asks, the best ones run then.
+    /// [`Error::Kernels`] when the variable names none of the kernels, or some that this machine cannot run.
+    /// If the variable is wrong and nobody calls this, the best kernels run.
     pub fn requested() -> Result<Option<Kernels>> {
         static REQUESTED: OnceLock<Result<Option<Kernels>>> = OnceLock::new();
         REQUESTED.get_or_init(|| read(std::env::var_os(Kernels::VARIABLE).as_deref())).clone()

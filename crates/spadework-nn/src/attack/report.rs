@@ -20,7 +20,7 @@ pub struct Outcome {
     pub label: usize,
     /// The class predicted of the sample as it is.
     pub clean_class: usize,
-    /// Where it was broken, if it was classified rightly and did not hold.
+    /// Where it was broken, if it was classified correctly and did not survive.
     pub broken: Option<Broken>,
     /// The smallest margin that was seen: the output of the true class minus the largest other. Not a number where the outputs of
     /// the sample as it is are none.
@@ -28,7 +28,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the sample as it is was classified rightly.
+    /// Whether the sample as it is was classified correctly.
     pub fn clean(&self) -> bool {
         self.clean_class == self.label && !self.margin.is_nan()
     }
@@ -49,12 +49,12 @@ pub struct AttackReport {
 }
 
 impl AttackReport {
-    /// The share of samples that are classified rightly as they are.
+    /// The share of samples that are classified correctly as they are.
     pub fn clean_accuracy(&self) -> f64 {
         self.share(Outcome::clean)
     }
 
-    /// The share of samples that are classified rightly under attack.
+    /// The share of samples that are classified correctly under attack.
     pub fn robust_accuracy(&self) -> f64 {
         self.share(Outcome::robust)
     }

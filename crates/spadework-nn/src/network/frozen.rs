@@ -68,7 +68,7 @@ impl Frozen {
     /// The outputs of samples that lie row by row in `samples`; of a classifier, the values before the softmax.
     ///
     /// # Errors
-    /// When `samples` are no whole rows of the network's input size.
+    /// When `samples` does not contain whole rows of the network's input size.
     pub fn outputs(&self, samples: &[f32]) -> Result<Vec<f32>> {
         let size = self.input_size();
         if samples.is_empty() || !samples.len().is_multiple_of(size) {

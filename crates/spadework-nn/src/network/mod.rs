@@ -54,7 +54,7 @@ pub struct Parameter {
     pub trained: bool,
 }
 
-/// Layers that fit each other, from samples of one shape to one row of outputs a sample.
+/// Layers that fit each other, from samples of one shape to one row of outputs per sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
     input_shape: Vec<usize>,

@@ -24,7 +24,7 @@ pub enum Method {
     Random,
     /// A larger ε for the samples with the highest node scores, a smaller one for the rest.
     Spade,
-    /// All within the same ε, weighted by how soon they fall (GAIRAT, Zhang et al. 2021).
+    /// All within the same ε, weighted by how soon they are broken (GAIRAT, Zhang et al. 2021).
     Gairat,
 }
 
@@ -92,8 +92,8 @@ pub struct TrainParams {
     pub top: usize,
     /// Epochs of standard training before the method begins.
     pub warmup: usize,
-    /// Epochs from there on during which samples are moved less: from not at all to as far as they may be. Against a large ε
-    /// from the first step on, small networks end in one answer to everything.
+    /// Epochs from there on during which samples are moved less: from not at all to as far as they may be. Trained
+    /// against a large ε from the first step on, small networks end with one answer for all samples.
     #[serde(default)]
     pub growth: usize,
     /// Of mixed methods, after how many epochs the samples are chosen again.

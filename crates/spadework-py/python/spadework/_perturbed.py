@@ -1,4 +1,4 @@
-"""Probes by a perturbation of the caller's: for domains where a ball of numbers means nothing."""
+"""Probes by a perturbation of the caller's: for inputs that are not numbers on a scale."""
 
 from __future__ import annotations
 
@@ -28,10 +28,15 @@ Perturb = Callable[[Any, int, np.random.Generator], Any]
 class Estimate(NamedTuple):
     """A share of the samples with its 95 % confidence interval (Wilson's); n is the number of samples."""
 
+    #: The share, from 0 to 1.
     estimate: float
+    #: Lower end of the interval.
     lower: float
+    #: Upper end of the interval.
     upper: float
+    #: Number of samples.
     n: int
+    #: Rows that went through the model, for all samples together.
     queries: int
 
 
@@ -45,6 +50,7 @@ class Perturbed:
     variants: int
     #: Whether the run ended early, because the share that keeps its class was known precisely enough.
     stopped_early: bool
+    #: Seed of the drawn samples and of the variants.
     seed: int
     #: Rows that went through the model.
     evaluations: int

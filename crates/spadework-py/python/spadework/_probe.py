@@ -43,6 +43,7 @@ class _ProbedSamples:
     probe: str
     #: Probes per sample, at most.
     probes: int
+    #: Seed of the drawn samples and of the probes.
     seed: int
     #: Number of inputs, of which some were probed.
     inputs: int
@@ -52,6 +53,7 @@ class _ProbedSamples:
     indices: npt.NDArray[np.int64] = field(repr=False)
     #: What ``spadework score --probe --json`` has of it.
     document: dict[str, Any] = field(repr=False)
+    #: What a reader must know.
     notes: tuple[str, ...] = field(default=(), repr=False)
 
 

@@ -18,9 +18,11 @@ from .perturb import is_categorical
 class EncodedTable(NamedTuple):
     """A table as numbers, and the metric for distances between its rows."""
 
+    #: One row of numbers per row of the table.
     rows: npt.NDArray[np.float64]
     #: What each number is: a column, or a column and one of its categories.
     names: list[str]
+    #: The distance between these rows.
     metric: Literal["euclidean", "manhattan"]
 
 

@@ -54,8 +54,9 @@ def feed(
 class ModelFile(NamedTuple):
     """The description of a model file."""
 
-    #: Names of the inputs and of the outputs.
+    #: Names of the inputs.
     inputs: list[str]
+    #: Names of the outputs.
     outputs: list[str]
     #: The name and the operator of every node, in the order of the file.
     layers: list[tuple[str, str]]

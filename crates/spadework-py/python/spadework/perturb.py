@@ -194,7 +194,9 @@ class GraphData:
     A model is a function from such a graph to one row of outputs per node. The graph is perturbed and run as a whole.
     """
 
+    #: The weights of the edges, as a symmetric SciPy matrix.
     adjacency: Any
+    #: One row of features per node.
     features: Any
 
     def __post_init__(self) -> None:

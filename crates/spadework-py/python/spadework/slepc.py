@@ -41,19 +41,28 @@ SOLVE_TOLERANCE = 1e-3
 class Rows(NamedTuple):
     """Some consecutive rows of an adjacency matrix."""
 
+    #: Nodes of the whole graph.
     nodes: int
+    #: The first of these rows.
     first: int
+    #: Where each row starts among the entries, and where the last one ends.
     starts: npt.NDArray[np.int64]
+    #: Column of every entry.
     columns: npt.NDArray[np.int64]
+    #: Weight of every entry.
     weights: npt.NDArray[np.float64]
 
 
 class Solved(NamedTuple):
     """Eigenvalues with their relative residuals, and this process's rows of the eigenvectors."""
 
+    #: Eigenvalues, largest first.
     values: npt.NDArray[np.float64]
+    #: Relative residual of every eigenvalue.
     residuals: npt.NDArray[np.float64]
+    #: The rows of the eigenvectors that belong to this process.
     vectors: npt.NDArray[np.float64]
+    #: Iterations of the solver.
     iterations: int
 
 

@@ -1,4 +1,4 @@
-//! How certain the model score is.
+//! Numerical bounds of the SPADE score: how certain it is.
 //!
 //! *Lower end.* A Rayleigh quotient never exceeds λ_1.
 //!

@@ -99,7 +99,8 @@ pub struct GeneralizedEigenpairs {
     vectors: Vec<Vec<f64>>,
     residuals: Vec<f64>,
     info: EigenInfo,
-    /// Approximate pairs beyond r that the iteration had at hand, with absolute residuals; they sharpen the enclosure.
+    /// Approximate pairs beyond r that the iteration also found, with absolute residuals; they tighten the bounds of
+    /// λ_1.
     guards: Vec<RitzPair>,
 }
 

@@ -9,7 +9,8 @@
 //!   digits gives the step to two digits more than it has moved.
 //! - **Residuals for free.** ‖r‖ in the norm of L_Y⁺ is the length of that correction in the norm of L_Y.
 //!
-//! It needs no basis beyond the block, and many more solves than the Davidson iteration, which is why that is the default.
+//! It needs no basis beyond the block, but many more solves than the Davidson iteration, which is therefore the
+//! default.
 
 use faer::Mat;
 

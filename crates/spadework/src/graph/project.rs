@@ -1,8 +1,9 @@
 //! Principal components: inputs in fewer dimensions, before their graph is made.
 //!
-//! The axes are the eigenvectors of the covariance of the samples, those of largest variance first. With more numbers a
-//! sample than samples they come from the smaller matrix of products between samples: if (XXᵀ)u = λu, then Xᵀu/√λ is an
-//! axis. Both are dense decompositions, exact up to rounding; nothing is sampled. The largest entry of an axis is positive.
+//! The axes are the eigenvectors of the covariance of the samples, those of largest variance first. If a sample has
+//! more numbers than there are samples, they come from the smaller matrix of products between samples: if (XXᵀ)u = λu,
+//! then Xᵀu/√λ is an axis. Both are dense decompositions, exact up to rounding; nothing is sampled. The largest entry
+//! of an axis is positive.
 //!
 //! Each row is projected by itself in a fixed order of summation, so that copies of a sample stay copies to the last bit,
 //! and no result depends on the number of threads.

@@ -7,8 +7,8 @@
 //! a few times as many entries as it has edges (three times at 10⁴ samples, six times at 10⁶), and conjugate gradients need
 //! some fifteen steps whatever n.
 //!
-//! - **Order.** Nodes are eliminated by ascending degree of the original graph. Renewing the order as degrees change saves
-//!   few entries and no iterations, and makes the factor dearer.
+//! - **Order.** Nodes are eliminated by ascending degree of the original graph. Updating the order as degrees change
+//!   saves few entries and no iterations, and makes the factor more expensive.
 //! - **Solves** work on panels of four vectors, so that one pass over the factor serves four right-hand sides, and in single
 //!   precision: they wait for memory more than for anything else, and a preconditioner is rough anyway.
 //!

@@ -9,10 +9,10 @@
 //! [ λ · exp(−1.96 s),  λ · exp(1.96 s) ]     s² = m/(n − m) · variance of the subsamples' log λ,  m = ⌊n/2⌋
 //! ```
 //!
-//! It stands around λ and not around the subsamples' scores because the score depends on how many samples there are, and
-//! no limit is known that it would tend to. So what the interval is about is the score that a set of *this many* samples
-//! from the same source typically has (the median over such sets), with the same k. `docs/decisions/` explains what that
-//! means, what it does not mean, and how often it was true.
+//! It is centered on λ and not on the subsamples' scores, because the score depends on the number of samples and has no
+//! known limit. So the interval describes the score that a set of *this many* samples from the same source typically
+//! has (the median over such sets), with the same k. `docs/decisions/` explains what that means, what it does not mean,
+//! and how often it was true.
 
 use super::graphs::ModelSides;
 use super::models::{Model, ModelSet};
@@ -32,7 +32,7 @@ const SUBSAMPLE_TOLERANCE: f64 = 1e-4;
 pub const INTERVAL_LEVEL: f64 = 0.95;
 const STANDARD_DEVIATIONS: f64 = 1.959_963_984_540_054;
 
-/// Subsamples that are enough for an interval: s is then known to some 7 %.
+/// Subsamples that are enough for an interval: s is then known to about 7 %.
 pub const SUBSAMPLES: usize = 100;
 
 /// An interval of one model score.

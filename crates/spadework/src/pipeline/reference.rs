@@ -10,9 +10,9 @@
 //! ```
 //!
 //! (Nyström's extension, for this pencil.) For large λ that is the mean over the output neighbors. The node score of u
-//! is the mean of ‖V(u) − V(q)‖² over its input neighbors, as ever. A new sample that equals a reference sample in
-//! input and output stands for it and so is not its own neighbor; its neighbors, its entries and its score are then
-//! those of the reference sample, up to the residual of the eigenpairs.
+//! is the mean of ‖V(u) − V(q)‖² over its input neighbors, as for every sample. A new sample that equals a reference
+//! sample in input and output stands for it and so is not its own neighbor; its neighbors, its entries and its score
+//! are then those of the reference sample, up to the residual of the eigenpairs.
 
 use std::sync::Arc;
 

@@ -33,7 +33,7 @@ pub fn graphs_of<K: Keeper>(
     with_threads(params.threads, || graphs_step(sides, params, keeper, monitor))
 }
 
-/// Solves L_X v = λ L_Y v for the largest eigenpairs and encloses λ_1: step (b) of [`evaluate`](super::evaluate).
+/// Solves L_X v = λ L_Y v for the largest eigenpairs and bounds λ_1: step (b) of [`evaluate`](super::evaluate).
 ///
 /// Parameters of the graphs are ignored.
 ///
@@ -50,7 +50,7 @@ pub fn spectrum_of<K: Keeper>(
     with_threads(params.threads, || spectrum_step(graphs, params, keeper, monitor))
 }
 
-/// Encloses λ_1 around eigenpairs that were found elsewhere.
+/// Numerical bounds of λ_1 from eigenpairs that were found elsewhere.
 ///
 /// # Errors
 /// As [`EigenProblem::enclose`].

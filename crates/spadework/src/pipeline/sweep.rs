@@ -1,5 +1,5 @@
-//! The score over k (the paper's § 5.5), of one model or several, with one neighbor search per side at the largest k:
-//! the lists for a smaller k are prefixes of those.
+//! The score over k (the paper's § 5.5), of one model or several. Each side is searched once, at the largest k: the
+//! lists for a smaller k are prefixes of those.
 
 use std::time::{Duration, Instant};
 

@@ -6,8 +6,8 @@ pub enum Metric {
     /// √Σ(a_i − b_i)².
     #[default]
     Euclidean,
-    /// The Euclidean distance between the rows divided by their lengths: √(2 − 2 cos ∠(a, b)). It orders pairs as the cosine
-    /// distance 1 − cos ∠(a, b) does, and it is a metric, which that is not.
+    /// The Euclidean distance between the rows divided by their lengths: √(2 − 2 cos ∠(a, b)). It orders pairs as the
+    /// cosine distance 1 − cos ∠(a, b) does, but unlike that one it is a metric.
     Cosine,
     /// Σ|a_i − b_i|.
     Manhattan,
@@ -28,7 +28,7 @@ pub enum Standardize {
     /// Nothing.
     #[default]
     None,
-    /// Each column less its mean, divided by its standard deviation (of the whole, not of a sample: by n).
+    /// Each column less its mean, divided by its standard deviation (with n, not n − 1, in its denominator).
     Standard,
     /// Each column less its median, divided by its interquartile range: outliers do not set the scale.
     Robust,

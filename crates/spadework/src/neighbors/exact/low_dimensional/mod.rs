@@ -83,7 +83,8 @@ pub(super) fn search_where_it_pays(wanted: Wanted<'_>) -> Result<Option<Neighbor
     search_tree(samples, &tree, neighbors, monitor).map(Some)
 }
 
-/// Whether the tree should be faster than products, and no dearer than allowed, from what some samples have to look at.
+/// Whether the tree should be faster than products, and no more expensive than allowed, from what some samples have to
+/// look at.
 ///
 /// Counted, not timed, so that the same samples always go the same way. The weights are nanoseconds on one machine; only
 /// their ratios matter much.
