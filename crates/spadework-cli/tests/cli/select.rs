@@ -222,6 +222,13 @@ fn of_items_that_keep_no_neighbor_the_farthest_come_first() {
     let mut first = ids(&scene.run(&format!("{call} --top 20")).prints());
     first.sort_unstable();
     assert_eq!(first, (0..CLUSTERS * EACH).filter(|&item| is_moved(item)).collect::<Vec<_>>());
+    // The order of an embedding is the same, whatever connects the clusters.
+    for policy in ["grow", "bridge"] {
+        let call = "select --inputs before.npy --outputs after.npy --task embedding -k 3 --top 20 -q --connectivity";
+        let mut first = ids(&scene.run(&format!("{call} {policy}")).prints());
+        first.sort_unstable();
+        assert!(first.iter().all(|&item| is_moved(item)), "{policy}: {first:?}");
+    }
     let ratio = |at: usize| nodes[at]["distance_ratio"].as_f64().unwrap();
     // Next are those that these were neighbors of.
     assert!(ratio(0) > ratio(19) && ratio(19) > 1.5 * ratio(20), "{} {} {}", ratio(0), ratio(19), ratio(20));

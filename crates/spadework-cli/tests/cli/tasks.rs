@@ -75,9 +75,7 @@ fn pages_show_what_one_output_predicts() {
 fn embeddings_have_neither_margins_nor_probes() {
     let scene = scene();
     let json = score(&scene, "--outputs x.npy --task embedding");
-    assert!(
-        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and node scores"
-    );
+    assert!(json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and distances");
     scene.refuses(
         "score --inputs x.npy --model single.onnx --task embedding --probe linf:0.1",
         &["--task embedding"],
@@ -97,7 +95,7 @@ fn labels_tell_an_embedding_from_a_classifier() {
     let call = "--outputs e.npy --labels two.npy --connectivity bridge";
     let json = score(&scene, call);
     assert!(
-        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and node scores",
+        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and distances",
         "{json}"
     );
     assert_eq!(json["notes"][0]["code"], "no-classes", "{}", json["notes"]);
@@ -129,10 +127,7 @@ fn embeddings_without_labels_are_told_by_the_length_of_their_rows() {
     };
     let has = |found: &[String], code: &str| found.iter().any(|found| found == code);
     let (basis, codes) = kind("--outputs unit.npy");
-    assert!(
-        basis == "neighborhood overlap and node scores" && has(&codes, "no-classes"),
-        "{basis} {codes:?}"
-    );
+    assert!(basis == "neighborhood overlap and distances" && has(&codes, "no-classes"), "{basis} {codes:?}");
     let (basis, codes) = kind("--outputs any.npy");
     assert!(basis == "margins and slopes" && has(&codes, "many-classes"), "{basis} {codes:?}");
     for call in
@@ -177,7 +172,7 @@ fn items_that_moved_are_the_weakest_of_an_embedding() {
     first.sort_unstable();
     assert_eq!(first, moved);
     let text = scene.run(&format!("score {call}")).prints();
-    assert!(text.contains("(by neighborhood overlap and node scores)"), "{text}");
+    assert!(text.contains("(by neighborhood overlap and distances)"), "{text}");
 }
 
 /// The probes of a regressor measure how far it moves; those of a classifier of two classes whether it changes its mind.
