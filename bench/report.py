@@ -11,6 +11,7 @@ import sys
 
 TITLES = dict(
     knn="Nearest neighbors, k = 10",
+    cosine="Nearest neighbors by cosine distance, k = 10",
     pixels="Nearest neighbors of photographs as bytes, k = 10",
     eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
     whole="`spadework score`, from files to scores written",

@@ -153,10 +153,10 @@ class Bench:
         self.knn("MNIST 70,000 outputs", self.data.mnist_outputs, tree, rough, against=tree, least=5)
         self.knn("CIFAR-10 60,000 inputs", self.data.cifar, ["FAISS flat"], [], against=["FAISS flat"], least=6, **few)
 
-        self.cosine()
-
-    def cosine(self):
+    def cosine_all(self):
         """Embeddings of items, as encoders of sentences make them."""
+        if self.options.quick:
+            return
         peers = ["scikit-learn brute, cosine", "FAISS flat, cosine"]
         self.knn("embeddings, cosine", self.data.embeddings, peers, [], against=peers, least=1, queries=2000, metric="cosine")
 

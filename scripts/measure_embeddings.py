@@ -77,8 +77,8 @@ def clusters(spadework: str, folder: Path, topics: int, items: int, dimensions: 
     np.save(folder / "old.npy", old)
     np.save(folder / "new.npy", new)
     print(f"{topics} topics of {items} items, {dimensions} dimensions, projected to {dimensions // 3}; {MOVED} items moved\n")
-    print("| connectivity | k used | overlap | SPADE score | CPU s | clock s | moved items among the first 40 by node score | by overlap |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| connectivity | k used | overlap | SPADE score | CPU s | clock s | moved items among the first 40 by node score | by overlap | by `--task embedding` |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for policy in ("grow", "bridge"):
         call = [spadework, "score", "--inputs", str(folder / "old.npy"), "--outputs", str(folder / "new.npy"), *COSINE]
         options = ["--connectivity", policy, "--task", "embedding", "--out", str(folder / policy), "--json", "-q"]
@@ -88,9 +88,10 @@ def clusters(spadework: str, folder: Path, topics: int, items: int, dimensions: 
             nodes = list(csv.DictReader(lines))
         by_node = sorted(range(len(nodes)), key=lambda at: -float(nodes[at]["score"]))[:MOVED]
         by_overlap = sorted(range(len(nodes)), key=lambda at: float(nodes[at]["overlap"]))[:MOVED]
-        found = [len(set(moved) & set(first)) for first in (by_node, by_overlap)]
+        by_task = sorted(range(len(nodes)), key=lambda at: -float(nodes[at]["fragility"]))[:MOVED]
+        found = [len(set(moved) & set(first)) for first in (by_node, by_overlap, by_task)]
         numbers = f"{result['neighbors']['used']} | {result['overlap']:.3f} | {result['model_score']:.4g}"
-        print(f"| {policy} | {numbers} | {cpu:.1f} | {clock:.1f} | {found[0]} | {found[1]} |", flush=True)
+        print(f"| {policy} | {numbers} | {cpu:.1f} | {clock:.1f} | {found[0]} | {found[1]} | {found[2]} |", flush=True)
 
 
 def speed(spadework: str, folder: Path, sizes: list[int]) -> None:
@@ -182,7 +183,7 @@ def policies(spadework: str, folder: Path) -> None:
     """How well scores follow recall, and what ranks moved items first, where every cluster is a component."""
     from scipy.stats import spearmanr
 
-    print("| clusters | connectivity | ρ of SPADE score and recall | ρ of overlap and recall | by node score | by overlap | by both |")
+    print("| clusters | connectivity | ρ of SPADE score and recall | ρ of overlap and recall | by node score | by overlap | by `--task embedding` |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     moved_count = 30
     for topics, items, spread in ((20, 60, 0.3), (30, 100, 0.3), (40, 50, 0.6)):
@@ -210,7 +211,8 @@ def policies(spadework: str, folder: Path) -> None:
 
 
 def ranked(spadework: str, folder: Path, policy: str, moved: np.ndarray) -> list[float]:
-    """The SPADE score, the overlap, and how many moved items are among as many first ones: by node score, by overlap, by both."""
+    """The SPADE score, the overlap, and how many moved items are among as many first ones: by node score, by overlap, by the
+    order of `--task embedding`."""
     call = [spadework, "score", "--inputs", str(folder / "old.npy"), "--outputs", str(folder / "new.npy"), *COSINE]
     with tempfile.TemporaryDirectory(dir=folder) as out:
         options = ["--connectivity", policy, "--task", "embedding", "--out", f"{out}/r", "--json", "-q"]
@@ -219,7 +221,8 @@ def ranked(spadework: str, folder: Path, policy: str, moved: np.ndarray) -> list
             nodes = list(csv.DictReader(lines))
     scores = np.array([float(node["score"]) for node in nodes])
     overlaps = np.array([float(node["overlap"]) for node in nodes])
-    orders = [np.argsort(-scores), np.argsort(overlaps, kind="stable"), np.lexsort((-scores, overlaps))]
+    fragility = np.array([float(node["fragility"]) for node in nodes])
+    orders = [np.argsort(-scores), np.argsort(overlaps, kind="stable"), np.argsort(-fragility, kind="stable")]
     hits = [float(len(set(order[: len(moved)]) & set(moved))) for order in orders]
     return [result["model_score"], result["overlap"], *hits]
 

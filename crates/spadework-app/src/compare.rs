@@ -31,7 +31,7 @@ use crate::resume::Resuming;
 use crate::score::Extras;
 use crate::sides::Inputs;
 use crate::tables::{self, TableFormat, TableOf};
-use crate::usage::Usage;
+use crate::usage::{NeedsDense, Usage};
 use crate::verdict::verdict;
 use crate::wording::{NoteCode, Voice};
 use crate::{labels, notes, suspicions};
@@ -110,7 +110,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     let CompareRequest { data, params, .. } = request;
-    let needs_dense = request.extras.interval.then_some("interval");
+    let needs_dense = request.extras.interval.then_some(NeedsDense::Option("interval"));
     let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;

@@ -144,7 +144,8 @@ pub(crate) fn check_count(labels: usize, samples: usize, source: Option<&str>) -
 }
 
 /// A label that is not a position of an output takes the accuracy away, and margins by labels with it: a note, and an error where the user
-/// said that the outputs are classes. A note, too, where labels show that these are none. `whose` goes in front, where there are several models.
+/// said that the outputs are classes. A note, too, where labels show that these are none, or where there are no labels and outputs may be an
+/// embedding. `whose` goes in front, where there are several models.
 pub(crate) fn check_classes(
     labels: Option<&Labels>,
     kind: OutputKind,
@@ -152,6 +153,9 @@ pub(crate) fn check_classes(
     (task, whose): (Task, &str),
     session: &Session<'_>,
 ) -> Result<(), Failure> {
+    if labels.is_none() && task == Task::Auto {
+        about_unlabeled(kind, columns, whose, session);
+    }
     // More labels than outputs need no word: nobody expects an accuracy.
     let fits = |labels: &Labels| labels.ids().iter().all(|label| (0..columns as i64).contains(label));
     if kind == OutputKind::Embedding && task == Task::Auto && labels.is_some_and(fits) {
@@ -159,7 +163,7 @@ pub(crate) fn check_classes(
             NoteCode::NoClasses,
             format!(
                 "{whose}the labels are not classes of the {columns} outputs, so the outputs count as an embedding: there are no margins, \
-                 and samples are ranked by node scores. If the outputs are classes, pass {}",
+                 and samples are ranked by the neighbors that they keep. If the outputs are classes, pass {}",
                 session.voice().argument("task", "classes")
             ),
         );
@@ -189,6 +193,31 @@ pub(crate) fn check_classes(
         ),
     );
     Ok(())
+}
+
+/// What many outputs without labels were taken for: an embedding, or one class each.
+fn about_unlabeled(kind: OutputKind, columns: usize, whose: &str, session: &Session<'_>) {
+    /// Most classifiers have fewer outputs, and most embeddings more.
+    const MANY: usize = 64;
+    let task = |word| session.voice().argument("task", word);
+    match kind {
+        OutputKind::Embedding => session.note(
+            NoteCode::NoClasses,
+            format!(
+                "{whose}there are no labels, and all rows of the outputs have the length 1, so the outputs count as an embedding: there are no \
+                 margins. If the outputs are classes, pass {}",
+                task("classes")
+            ),
+        ),
+        OutputKind::Classes if columns >= MANY => session.note(
+            NoteCode::ManyClasses,
+            format!(
+                "{whose}there are no labels, so each of the {columns} outputs counts as a class. If the outputs are an embedding, pass {}",
+                task("embedding")
+            ),
+        ),
+        OutputKind::Classes | OutputKind::TwoClasses { .. } | OutputKind::Numbers => {}
+    }
 }
 
 /// A sample's label in words: the name of its class where it has one, its number otherwise.

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use spadework::pipeline::neighbor_graph;
+use spadework::samples::Side;
+use spadework::scores::distances_of_former_neighbors;
+use spadework::threads::with_threads;
 use spadework::{Samples, SpadeParams};
 use spadework_document::SelectionDocument;
 use spadework_document::facts::SampleDocument;
@@ -43,9 +46,10 @@ pub struct MovedRequest<'a> {
 /// The samples that moved.
 #[derive(Debug, Clone)]
 pub struct Moved {
-    /// The samples, those that kept the smallest share of their neighbors first.
+    /// The samples, those that kept the smallest share of their neighbors first; of equal shares, those that are farthest from their former
+    /// neighbors.
     pub indices: Vec<usize>,
-    /// The samples with label, overlap and rank, as CSV with a header.
+    /// The samples with label, overlap, distance ratio and rank, as CSV with a header.
     pub table: String,
     /// All of it as a document.
     pub document: MovedDocument,
@@ -86,12 +90,17 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
         let graph = neighbor_graph(samples, params, session.monitor());
         graph.map_err(|error| Failure::from(error).naming_array(view.file_name(), |_| view.file_name()))
     };
-    let overlap = NeighborhoodOverlap::between(Arc::new(graph(&before, old)?), &graph(&after, new)?);
-    let mut indices = overlap.samples().ranking();
+    let (old_graph, new_graph) = (Arc::new(graph(&before, old)?), graph(&after, new)?);
+    let ratios = with_threads(params.threads, || -> Result<Vec<f64>, Failure> {
+        let placed = params.geometry(Side::Output).place(Side::Output, new.view())?;
+        Ok(distances_of_former_neighbors(&old_graph, &new_graph, &placed))
+    })?;
+    let overlap = NeighborhoodOverlap::between(old_graph, &new_graph);
+    let mut indices = overlap.samples().ranking(&ratios);
     indices.truncate(request.top.unwrap_or(DEFAULT_TOP));
     let names = [before.name().to_owned(), after.name().to_owned()];
     let known = KnownOfSamples { labels: labels.as_ref(), ids: ids.as_deref() };
-    let document = document(request, names, &overlap, known, &indices, &session);
+    let document = document(request, names, (&overlap, &ratios), known, &indices, &session);
     let table = table(&document, known);
     if let Some(folder) = folder {
         folder.write_document(&document)?;
@@ -122,7 +131,7 @@ struct KnownOfSamples<'a> {
 fn document(
     request: &MovedRequest<'_>,
     [outputs, against]: [String; 2],
-    overlap: &NeighborhoodOverlap,
+    (overlap, ratios): (&NeighborhoodOverlap, &[f64]),
     known: KnownOfSamples<'_>,
     indices: &[usize],
     session: &Session<'_>,
@@ -131,6 +140,7 @@ fn document(
     let node = |&index: &usize| MovedNodeDocument {
         sample: SampleDocument::new(index, known.ids, known.labels),
         overlap: shares[index],
+        distance_ratio: Some(ratios[index]).filter(|ratio| ratio.is_finite()),
     };
     MovedDocument {
         schema: SCHEMA.to_owned(),
@@ -146,14 +156,16 @@ fn document(
     }
 }
 
-/// index, id where samples have names, label, overlap, rank.
+/// index, id where samples have names, label, overlap, `distance_ratio`, rank.
 fn table(document: &MovedDocument, known: KnownOfSamples<'_>) -> String {
-    let mut table = format!("index{},label,overlap,rank\n", if known.ids.is_some() { ",id" } else { "" });
+    let mut table =
+        format!("index{},label,overlap,distance_ratio,rank\n", if known.ids.is_some() { ",id" } else { "" });
     for (at, node) in document.nodes.iter().enumerate() {
         let label = known.labels.map(|labels| csv_field(&labels::text(labels, node.sample.index)));
         let label = label.unwrap_or_default();
         let id = node.sample.id.as_ref().map_or_else(String::new, |id| format!(",{}", csv_field(id)));
-        table.push_str(&format!("{}{id},{label},{},{}\n", node.sample.index, node.overlap, at + 1));
+        let ratio = node.distance_ratio.map_or_else(String::new, |ratio| ratio.to_string());
+        table.push_str(&format!("{}{id},{label},{},{ratio},{}\n", node.sample.index, node.overlap, at + 1));
     }
     table
 }

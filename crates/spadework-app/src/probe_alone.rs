@@ -143,13 +143,15 @@ struct Call<'a> {
 
 /// What the probes of a model depend on, besides what it says.
 fn recipe(inputs: &Rows<'_>, params: &ProbeParams, model: &ProbedModel<'_>, task: Task) -> Recipe {
-    let ProbeParams { probe, probes, samples, precision, radii, seed, .. } = params;
+    let ProbeParams { probe, probes, samples, precision, radii, categories, seed, .. } = params;
     let run = match model {
         ProbedModel::File { run, .. } => format!("file {run:?}"),
         ProbedModel::Function(_) => "function".to_owned(),
     };
     let none = || "none".to_owned();
     let radii = radii.as_ref().map_or_else(none, |radii| digest_bytes(format!("{radii:?}").as_bytes()));
+    let categories =
+        categories.as_ref().map_or_else(none, |known| digest_bytes(format!("{known:?}").as_bytes()));
     Recipe::new()
         .with("inputs", digest(&inputs.samples))
         .with("shape", format!("{:?}", inputs.shape))
@@ -159,6 +161,7 @@ fn recipe(inputs: &Rows<'_>, params: &ProbeParams, model: &ProbedModel<'_>, task
         .with("samples", samples)
         .with("precision", precision.map_or_else(none, |precision| precision.to_string()))
         .with("radii", radii)
+        .with("categories", categories)
         .with("seed", seed)
         .with("task", task)
 }

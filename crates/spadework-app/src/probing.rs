@@ -28,6 +28,8 @@ pub struct ProbeRequest {
     pub probe: Probe,
     /// How many times the radius every column of the inputs may move; all alike where `None`.
     pub radii: Option<Arc<[f64]>>,
+    /// The category that every column of the inputs belongs to, 0 for none; no categories where `None`.
+    pub categories: Option<Arc<[usize]>>,
     /// How many of them. A search ends early once more probes could change the estimate by at most the precision.
     pub budget: ProbeBudget,
 }
@@ -59,6 +61,7 @@ impl ProbeRequest {
         let ProbeBudget { probes, samples, precision } = self.budget;
         let usual = ProbeParams::new(self.probe)
             .with_radii(self.radii.clone())
+            .with_categories(self.categories.clone())
             .with_samples(samples)
             .with_precision(precision);
         match probes {

@@ -27,7 +27,7 @@ use crate::script::{RunFacts, ScriptProbes, ScriptRequest};
 use crate::side_view::SideView;
 use crate::sides::{Sides, loaded};
 use crate::store::Store;
-use crate::usage::Usage;
+use crate::usage::{NeedsDense, Usage};
 use crate::verdict::verdict;
 use crate::{notes, room, suspicions};
 
@@ -184,7 +184,7 @@ pub(crate) fn score_and<A: Addition>(
     request.check()?;
     let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
-    let needs_dense = request.extras.interval.then_some("interval");
+    let needs_dense = request.extras.interval.then_some(NeedsDense::Option("interval"));
     loaded(needs_dense, &request.data, &request.params, &session, |sides| {
         let walk = Walk { request, sides, session: &session };
         walk.check_sides(&addition)?;

@@ -148,7 +148,7 @@ fn ranking(scored: &Scored, by: By) -> Result<Vec<usize>, Failure> {
             Ok(top.into_iter().map(|node| node.index).collect())
         }
         (By::Fragility, _) => Ok(facts.fragility.ranking()),
-        (By::Overlap, _) => Ok(facts.overlap.samples().ranking()),
+        (By::Overlap, _) => Ok(facts.overlap.samples().ranking(report.node_scores.scores())),
         (By::Margin, Some(margins)) => Ok(margins.ranking()),
         (By::Margin, None) => Err(Usage::NoMargins.into()),
     }

@@ -26,7 +26,7 @@ use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::{file_name, here};
 use crate::side_view::{Array, SideView};
-use crate::usage::Usage;
+use crate::usage::{NeedsDense, Usage};
 use crate::wording::{NoteCode, Voice};
 use crate::{labels, notes};
 
@@ -56,9 +56,9 @@ impl<'a> Inputs<'a> {
         Self::load_for(None, source, corruption, params, session)
     }
 
-    /// The same for an option that needs the numbers of the inputs, which sparse rows do not give.
+    /// The same for work that needs the numbers of the inputs, which sparse rows do not give.
     pub(crate) fn load_for(
-        needs_dense: Option<&'static str>,
+        needs_dense: Option<NeedsDense>,
         source: &'a InputSource<'a>,
         corruption: Option<CorruptionRequest>,
         params: &SpadeParams,
@@ -75,7 +75,7 @@ impl<'a> Inputs<'a> {
             }
             InputSource::Array(ArraySource::Named(name)) => {
                 if let Some(rows) = load_sparse(name)? {
-                    let needs_dense = needs_dense.or(corruption.map(|_| "corruption"));
+                    let needs_dense = needs_dense.or(corruption.map(|_| NeedsDense::Option("corruption")));
                     let graph = sparse_graph(name, &rows, needs_dense, params, session)?;
                     return Ok(Self::Sparse { name, graph });
                 }
@@ -111,18 +111,19 @@ impl<'a> Inputs<'a> {
 fn sparse_graph(
     name: &str,
     rows: &SparseRows,
-    needs_dense: Option<&'static str>,
+    needs_dense: Option<NeedsDense>,
     params: &SpadeParams,
     session: &Session<'_>,
 ) -> Result<LoadedGraph, Failure> {
-    let refused = [
-        (needs_dense.is_some(), needs_dense.unwrap_or_default()),
+    let options = [
         (params.standardize != Standardize::None, "standardize"),
         (params.graph != GraphKind::Knn, "graph"),
         (params.weights != Weights::Unit, "weights"),
     ];
-    if let Some((_, option)) = refused.into_iter().find(|(is_asked, _)| *is_asked) {
-        return Err(Failure::from(Usage::SparseInputs { option }).about_place(name));
+    let asked =
+        options.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, option)| NeedsDense::Option(option));
+    if let Some(by) = needs_dense.or(asked) {
+        return Err(Failure::from(Usage::SparseInputs { by }).about_place(name));
     }
     let (metric, neighbors, monitor) = (params.input_metric, params.neighbors, session.monitor());
     monitor.begin(Stage::NeighborsInput);
@@ -374,9 +375,9 @@ impl<'s> Sides<'s> {
     }
 }
 
-/// Loads the sides of a model and works with them. `needs_dense` is an option that needs the numbers of the inputs.
+/// Loads the sides of a model and works with them. `needs_dense` is what needs the numbers of the inputs.
 pub(crate) fn loaded<T>(
-    needs_dense: Option<&'static str>,
+    needs_dense: Option<NeedsDense>,
     data: &ModelData<'_>,
     params: &SpadeParams,
     session: &Session<'_>,

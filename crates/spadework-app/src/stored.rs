@@ -99,7 +99,12 @@ impl OutputsAgain<'_> {
         let (inputs, options) = (SideView::of_array(self.inputs)?, options(model));
         // A search that ended early has broken these samples by then: nothing later is shown.
         let budget = ProbeBudget { probes: Some(then.probes), samples: then.samples, precision: None };
-        let request = ProbeRequest { probe, radii: then.radii.as_deref().map(Into::into), budget };
+        let request = ProbeRequest {
+            probe,
+            radii: then.radii.as_deref().map(Into::into),
+            categories: then.categories.as_deref().map(Into::into),
+            budget,
+        };
         let params = SpadeParams::default().with_seed(then.seed).with_threads(self.threads);
         let samples = then.shown_broken();
         match Prober::new(&request, &inputs, &options, &params, self.session) {

@@ -112,8 +112,8 @@ pub(crate) fn about_swapped_sides(
 /// Refuses a probe that can turn every sample into any other.
 pub(crate) fn check_radius(request: &ProbeRequest, inputs: Option<&Samples<'_>>) -> Result<(), Failure> {
     let (Some(inputs), probe) = (inputs, request.probe) else { return Ok(()) };
-    // Columns with radii of their own stay in ranges of their own.
-    if request.radii.is_some() || probe.unit() == RadiusUnit::Deviation {
+    // Columns with radii of their own stay in ranges of their own, and so do those of tables with categories.
+    if request.radii.is_some() || request.categories.is_some() || probe.unit() == RadiusUnit::Deviation {
         return Ok(());
     }
     let [lowest, largest] = match inputs.values().range() {
@@ -185,6 +185,7 @@ mod tests {
         let request = |probe: &str| ProbeRequest {
             probe: probe.parse().unwrap(),
             radii: None,
+            categories: None,
             budget: ProbeBudget { probes: None, samples: 1, precision: None },
         };
         let check = |probe: &str| check_radius(&request(probe), Some(&unit));

@@ -16,7 +16,7 @@ use crate::pages::PageRequest;
 use crate::result_folder::{FolderRequest, ResultFolder};
 use crate::sides::Inputs;
 use crate::tables::{TableFormat, TableOf};
-use crate::usage::Usage;
+use crate::usage::{NeedsDense, Usage};
 
 /// A request for a sweep.
 #[derive(Debug, Clone)]
@@ -61,9 +61,7 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     let session = Session::new(observer);
 
     let SweepRequest { data, params, neighbors, .. } = request;
-    // Every k would need a graph of its own.
-    let needs_dense = Some("neighbors");
-    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
+    let inputs = Inputs::load_for(Some(NeedsDense::Sweep), &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;

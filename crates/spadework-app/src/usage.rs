@@ -8,6 +8,15 @@ use spadework_document::{comparison, is_other_version, layers, score, sweep};
 
 use crate::wording::{Hint, Voice};
 
+/// What needs the numbers of inputs, which sparse rows do not give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NeedsDense {
+    /// An option.
+    Option(&'static str),
+    /// A sweep, whatever its options.
+    Sweep,
+}
+
 /// What is wrong with a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -40,7 +49,7 @@ pub enum Usage {
     /// A projection of inputs that are a graph.
     ProjectionOfGraph,
     /// An option that would make sparse inputs dense, or that does not exist for them.
-    SparseInputs { option: &'static str },
+    SparseInputs { by: NeedsDense },
     /// Work with the numbers of both sides, one of which is a graph, or sparse.
     RowsNeeded { by: &'static str },
     /// A model that would be run on a graph, or on sparse rows.
@@ -235,9 +244,14 @@ impl Usage {
             Usage::ProjectionOfGraph => {
                 "graph=\"pca:…\" projects the inputs, but `input_graph` is given instead".to_owned()
             }
-            Usage::SparseInputs { option } => format!(
+            Usage::SparseInputs { by: NeedsDense::Option(option) } => format!(
                 "{} needs dense rows, but these are sparse; save them as an array (.toarray()), or leave it out",
                 voice.name(option)
+            ),
+            Usage::SparseInputs { by: NeedsDense::Sweep } => format!(
+                "a sweep makes a graph for every k and needs dense rows, but these are sparse; save them as an array (.toarray()), or score \
+                 one k at a time with {}",
+                voice.subject("neighbors")
             ),
             Usage::RowsNeeded { by } => {
                 format!("{by} needs dense rows of numbers on both sides, but a graph or sparse rows are given")

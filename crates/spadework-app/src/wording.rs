@@ -99,8 +99,10 @@ note_codes! {
     Probabilities = "probabilities",
     /// A label is not the position of an output, so that there is no accuracy.
     LabelBeyondOutputs = "label-beyond-outputs",
-    /// The labels show that the outputs are not classes.
+    /// The labels, or the lengths of the rows, show that the outputs are not classes.
     NoClasses = "no-classes",
+    /// Many outputs count as classes, and no labels say whether they are.
+    ManyClasses = "many-classes",
     /// Samples share a name.
     RepeatedIds = "repeated-ids",
     /// Samples are ranked by node scores, because there is no fragility.

@@ -31,6 +31,14 @@ pub(crate) struct ProbeArgs {
     /// alone.
     #[arg(long, value_name = "FILE", requires = "probe", value_parser = radii, hide_short_help = true)]
     pub(crate) probe_radii: Option<Radii>,
+    /// With --probe linf:RADIUS: a file with one whole number per column of the inputs; the one-hot columns of the same number are a
+    /// category, which changes as a whole
+    ///
+    /// 0 is for columns that are no category. A sample is moved to another category of the same columns, or to none of them if there are
+    /// samples with none; with --probe-radii, only to those whose columns have a number above 0. Other columns of whole numbers
+    /// are then left alone, unless --probe-radii is given, and every column stays between its own smallest and largest number.
+    #[arg(long, value_name = "FILE", requires = "probe", value_parser = categories, hide_short_help = true)]
+    pub(crate) probe_categories: Option<Categories>,
     /// With --probe: probes per sample, at most; pilots of a search have 8 times as many [default: 256 for search, 8 for noise]
     #[arg(long, value_name = "N", requires = "probing", value_parser = one_or_more)]
     pub(crate) probes: Option<NonZeroUsize>,
@@ -61,6 +69,21 @@ pub(crate) struct ScriptArgs {
 /// One radius per column.
 #[derive(Debug, Clone)]
 pub(crate) struct Radii(pub(crate) Arc<[f64]>);
+
+/// The category of every column.
+#[derive(Debug, Clone)]
+pub(crate) struct Categories(pub(crate) Arc<[usize]>);
+
+/// The whole numbers in a file, whether it holds one row or one column.
+fn categories(file: &str) -> Result<Categories, String> {
+    let whole = |number: f64| {
+        let is_count = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+        is_count
+            .then_some(number as usize)
+            .ok_or(format!("expected one whole number per column, 0 or more, got {number}"))
+    };
+    radii(file)?.0.iter().map(|&number| whole(number)).collect::<Result<_, _>>().map(Categories)
+}
 
 /// The numbers in a file, whether it holds one row or one column.
 fn radii(file: &str) -> Result<Radii, String> {

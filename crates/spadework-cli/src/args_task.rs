@@ -13,8 +13,9 @@ pub(crate) struct TaskArgs {
 /// [`spadework_probe::Task`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Task {
-    /// Classes if there are several outputs per sample (an embedding if the labels show that they are not classes), or one
-    /// output and labels of two values; otherwise a regression
+    /// Classes if there are several outputs per sample, or one output and labels of two values; otherwise a regression.
+    /// Several outputs are an embedding if the labels show that they are not classes, or if there are no labels and all rows have
+    /// the length 1
     Auto,
     /// One number per class, or one for two classes
     Classes,

@@ -172,7 +172,8 @@ impl CorruptionArgs {
 impl ProbeArgs {
     pub(crate) fn request(&self) -> Option<ProbeRequest> {
         let radii = self.probe_radii.as_ref().map(|radii| Arc::clone(&radii.0));
-        self.probe.map(|probe| ProbeRequest { probe, radii, budget: self.budget() })
+        let categories = self.probe_categories.as_ref().map(|categories| Arc::clone(&categories.0));
+        self.probe.map(|probe| ProbeRequest { probe, radii, categories, budget: self.budget() })
     }
 
     fn budget(&self) -> ProbeBudget {

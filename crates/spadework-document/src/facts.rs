@@ -41,7 +41,7 @@ pub struct FactsDocument {
     pub label_agreement: Option<LabelAgreementDocument>,
     /// Margins of the samples, if the outputs have at least two numbers.
     pub margins: Option<MarginsDocument>,
-    /// What the fragility uses: `node scores`, `neighborhood overlap and node scores` (embeddings), `margins and slopes` or `margins, slopes and probes`.
+    /// What the fragility uses: `node scores`, `neighborhood overlap and distances` (embeddings), `margins and slopes` or `margins, slopes and probes`.
     pub fragility_basis: Option<String>,
     /// More indices, if requested.
     pub indices: Option<AverageIndices>,

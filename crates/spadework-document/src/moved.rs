@@ -44,4 +44,8 @@ pub struct MovedNodeDocument {
     pub sample: SampleDocument,
     /// The share of its neighbors before that are its neighbors after.
     pub overlap: f64,
+    /// How many times as far as its neighbors after are its neighbors before, by the outputs after: one mean distance divided by the
+    /// other. Of samples with equal overlaps, the largest ratio comes first. Absent where the neighbors after are exact copies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance_ratio: Option<f64>,
 }

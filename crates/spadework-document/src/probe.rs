@@ -25,6 +25,8 @@ pub struct ProbeDocument {
     pub evaluations: u64,
     /// How many times the radius every column of the inputs could move, if radii were given.
     pub radii: Option<Vec<f64>>,
+    /// The category that every column of the inputs belongs to, 0 for none, if categories were given.
+    pub categories: Option<Vec<usize>>,
     /// Seed of everything random.
     pub seed: u64,
     /// Share of the probed samples that are right, if the labels are classes of the outputs.
@@ -116,6 +118,7 @@ impl ProbeDocument {
             samples: probed.samples.len(),
             evaluations: probed.evaluations,
             radii: probed.params.radii.as_deref().map(Into::into),
+            categories: probed.params.categories.as_deref().map(Into::into),
             seed: probed.params.seed,
             accuracy,
             survived,

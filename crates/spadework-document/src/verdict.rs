@@ -240,6 +240,7 @@ mod tests {
             samples: 1000,
             evaluations: 123_456,
             radii: None,
+            categories: None,
             seed: 0,
             accuracy,
             survived: 0.61,

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use spadework::random::{PROBE_COPIES, Purpose, stream_at};
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Corner};
 use crate::grid::Grid;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::range::Range;
@@ -40,16 +40,24 @@ impl Copies {
                 None => self.range.clamp(*number + by),
             };
         }
+        if let Some(columns) = &self.columns {
+            columns.change_categories(numbers, &mut rng);
+        }
     }
 
-    /// A sample that moves by the whole radius, up where `signs` are above 0 and down elsewhere.
-    pub(crate) fn corner<S: Into<f32>>(&self, sample: &[f32], signs: impl Iterator<Item = S>) -> Vec<f32> {
+    /// A corner of the box around a sample: the whole radius, up where signs are 1 and down where they are −1, of the sample's own categories.
+    pub(crate) fn corner(&self, signs: Vec<i8>) -> Corner {
+        Columns::corner_of(self.columns.as_ref(), signs)
+    }
+
+    /// A sample in a corner.
+    pub(crate) fn at(&self, corner: &Corner, sample: &[f32]) -> Vec<f32> {
         let step = self.probe.step(sample.len());
-        let moved = |(at, (&number, sign)): (usize, (&f32, S))| match &self.columns {
-            Some(columns) => columns.moved(at, number, sign.into()),
-            None => self.range.clamp(number + sign.into() * step),
-        };
-        sample.iter().zip(signs).enumerate().map(moved).collect()
+        let moved = |(&number, &sign): (&f32, &i8)| self.range.clamp(number + f32::from(sign) * step);
+        match &self.columns {
+            Some(columns) => columns.at(corner, sample),
+            None => sample.iter().zip(corner.signs()).map(moved).collect(),
+        }
     }
 
     /// How far every number moves, before it is held in its range.

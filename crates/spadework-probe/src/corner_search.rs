@@ -6,18 +6,21 @@
 //! what low frequencies do, small blocks refine it. Going from large blocks to small ones is the hierarchy of Moon, An
 //! and Song (2019), flipping signs by dyadic groups is SignHunter (Al-Dujaili and O'Reilly, 2020). Here every block is
 //! tried once, and blocks of one size come in random order. No gradient is needed, and no label.
+//!
+//! Columns of a category have no sign: flipping a block that has some chooses the last of them. Single columns come at the end,
+//! so every category is tried.
 
 use crate::batch::Batch;
+use crate::columns::Corner;
 use crate::copies::Copies;
 use crate::descent::SampleSearch;
-use crate::grid::{Grid, PixelBlock};
+use crate::grid::PixelBlock;
 
 /// Where the search of one sample stands.
 pub(crate) struct CornerSearch<'a> {
     copies: &'a Copies,
     sample: &'a [f32],
-    /// 1 or −1 per number.
-    signs: Vec<i8>,
+    corner: Corner,
     margin: f64,
 }
 
@@ -26,7 +29,7 @@ impl<'a> CornerSearch<'a> {
         let search = |at: usize| Self {
             copies,
             sample: batch.row(at),
-            signs: vec![1; batch.dim],
+            corner: copies.corner(vec![1; batch.dim]),
             margin: batch.margins[at],
         };
         (0..batch.len()).map(search).collect()
@@ -38,17 +41,13 @@ impl SampleSearch for CornerSearch<'_> {
     type Round = Option<PixelBlock>;
 
     fn copy(&mut self, turn: &Option<PixelBlock>) -> Vec<f32> {
-        let mut signs = self.signs.clone();
-        if let Some(block) = turn {
-            flip(&mut signs, block, self.copies.grid);
-        }
-        self.copies.corner(self.sample, signs.into_iter())
+        self.copies.at(&self.turned(turn.as_ref()), self.sample)
     }
 
     fn learn(&mut self, margin: f64, turn: &Option<PixelBlock>) {
         match turn {
             Some(block) if margin < self.margin => {
-                flip(&mut self.signs, block, self.copies.grid);
+                self.corner = self.turned(Some(block));
                 self.margin = margin;
             }
             Some(_) => {}
@@ -57,6 +56,12 @@ impl SampleSearch for CornerSearch<'_> {
     }
 }
 
-fn flip(signs: &mut [i8], block: &PixelBlock, grid: Grid) {
-    grid.places(block).for_each(|place| signs[place] = -signs[place]);
+impl CornerSearch<'_> {
+    fn turned(&self, block: Option<&PixelBlock>) -> Corner {
+        let mut corner = self.corner.clone();
+        if let Some(block) = block {
+            corner.turn(self.copies.grid.places(block), self.copies.columns.as_ref());
+        }
+        corner
+    }
 }

@@ -56,10 +56,41 @@ pub enum Error {
         /// Its radius.
         got: f64,
     },
+    /// Categories in a norm that has none.
+    #[error("categories are for linf, got {norm}")]
+    CategoriesNorm {
+        /// The norm of the probe.
+        norm: String,
+    },
+    /// Not exactly one category per column.
+    #[error(
+        "the categories must be {dim} numbers, one per column of the inputs (0 for a column that is no category), got {got}"
+    )]
+    CategoriesCount {
+        /// Numbers per sample.
+        dim: usize,
+        /// Categories.
+        got: usize,
+    },
+    /// Columns of a category that do not exclude each other.
+    #[error(
+        "the columns of category {category} must be one-hot: two numbers per column, and the larger one at most once per row, got {got} in row {row}, \
+         column {column} (counted from 0)"
+    )]
+    NotOneHot {
+        /// Which category.
+        category: usize,
+        /// The first such row.
+        row: usize,
+        /// The first column at fault.
+        column: usize,
+        /// Its number.
+        got: f64,
+    },
     /// A table in which no column can move.
     #[error(
         "no probe can move any of the {columns} columns: those that hold whole numbers only are left alone by standard deviations and move in \
-         whole steps by radii, and constant columns do not move"
+         whole steps by radii, categories change among those that the inputs have, and constant columns do not move"
     )]
     NothingMoves {
         /// Columns of the inputs.

@@ -70,7 +70,8 @@ pub struct SampleSignals<'a> {
 pub enum FragilityBasis {
     /// Node scores, because there were no margins.
     NodeScores,
-    /// The share of its neighbors that a sample keeps, and among equal shares node scores: for embeddings.
+    /// The share of its neighbors that a sample keeps, and among equal shares how far away its former neighbors are now: for
+    /// embeddings.
     Neighborhoods,
     /// The reach.
     Reach,
@@ -80,7 +81,7 @@ pub enum FragilityBasis {
 
 spadework::words! { written FragilityBasis {
     NodeScores = "node scores",
-    Neighborhoods = "neighborhood overlap and node scores",
+    Neighborhoods = "neighborhood overlap and distances",
     Reach = "margins and slopes",
     ProbedReach = "margins, slopes and probes",
 } }
@@ -159,31 +160,32 @@ impl Fragility {
         })
     }
 
-    /// Ranks the samples of an embedding: those that keep the smallest share of their neighbors first, and among equal shares by node
-    /// score. A sample without neighbors comes last.
+    /// Ranks the samples of an embedding: those that keep the smallest share of their neighbors first, and of equal shares those with the
+    /// largest number first, one per sample ([`distances_of_former_neighbors`](spadework::scores::distances_of_former_neighbors)). A sample without neighbors comes last.
     ///
     /// # Panics
-    /// When there is not one share per sample.
+    /// When there is not one number per sample.
     ///
     /// ```
     /// use spadework::graph::Graph;
-    /// use spadework::scores::{NodeScores, SampleOverlaps};
+    /// use spadework::scores::SampleOverlaps;
     /// use spadework_probe::Fragility;
     /// let line = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)])?;
     /// let other = Graph::from_edges(4, &[(0, 1), (0, 2), (2, 3)])?;
     /// // Shares 1, 1/2, 1/2 and 1.
     /// let overlaps = SampleOverlaps::between(&line, &other);
-    /// let fragility = Fragility::of_neighborhoods(&overlaps, &NodeScores::from_scores(vec![0.1, 0.2, 0.3, 0.4]));
+    /// let fragility = Fragility::of_neighborhoods(&overlaps, &[0.1, 0.2, 0.3, 0.4]);
     /// assert_eq!(fragility.ranking(), [2, 1, 3, 0]);
     /// # Ok::<(), spadework::Error>(())
     /// ```
-    pub fn of_neighborhoods(overlaps: &SampleOverlaps, node_scores: &NodeScores) -> Self {
-        let (shares, scores) = (overlaps.shares(), node_scores.scores());
-        assert_eq!(shares.len(), scores.len(), "one share per sample");
-        let lost: Vec<f64> =
-            shares.iter().map(|&share| if share.is_nan() { f64::NEG_INFINITY } else { -share }).collect();
-        // Ranks of different shares are at least 1 apart, and those of node scores stay below that.
-        let within = mean_ranks(scores).into_iter().map(|rank| rank / (2.0 * scores.len() as f64));
+    pub fn of_neighborhoods(overlaps: &SampleOverlaps, of_equal_shares: &[f64]) -> Self {
+        let shares = overlaps.shares();
+        assert_eq!(shares.len(), of_equal_shares.len(), "one number per sample");
+        let nan_last = |number: f64| if number.is_nan() { f64::NEG_INFINITY } else { number };
+        let lost: Vec<f64> = shares.iter().map(|&share| nan_last(-share)).collect();
+        let others: Vec<f64> = of_equal_shares.iter().map(|&number| nan_last(number)).collect();
+        // Ranks of different shares are at least 1 apart, and those of the others stay below that.
+        let within = mean_ranks(&others).into_iter().map(|rank| rank / (2.0 * others.len() as f64));
         let both: Vec<f64> =
             mean_ranks(&lost).into_iter().zip(within).map(|(rank, part)| rank + part).collect();
         Self::ranked(FragilityBasis::Neighborhoods, &both)

@@ -13,6 +13,7 @@ use spadework::monitor::Monitor;
 use spadework::random::{PROBE_COPIES, Purpose, stream_at};
 
 use crate::black_box::{BlackBox, RunRows};
+use crate::columns::Corner;
 use crate::copies::Copies;
 use crate::error::Error;
 use crate::journal::Journal;
@@ -123,20 +124,19 @@ impl RegressorSearch<'_> {
     fn run<E: From<Error>, M: RunRows<E>>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E> {
         let start = model.outputs(self.rows.to_vec(), self.dim)?;
         let mut rngs: Vec<ChaCha8Rng> = self.indices.iter().map(|&index| self.rng(index)).collect();
-        let mut signs: Vec<Vec<bool>> =
-            rngs.iter_mut().map(|rng| (0..self.dim).map(|_| rng.random()).collect()).collect();
+        let mut corners: Vec<Corner> = rngs.iter_mut().map(|rng| self.start(rng)).collect();
         let mut largest = vec![0.0_f64; self.indices.len()];
         for round in 0..self.params.probes {
-            let turned: Vec<std::ops::Range<usize>> =
-                rngs.iter_mut().map(|rng| self.run_of_numbers(round, rng)).collect();
-            turn(&mut signs, &turned);
-            let moved = model.outputs(self.moved(&signs), self.dim)?;
-            for (at, run) in turned.iter().enumerate() {
+            let mut turned = corners.clone();
+            for (corner, rng) in turned.iter_mut().zip(&mut rngs) {
+                corner.turn(self.run_of_numbers(round, rng), self.copies.columns.as_ref());
+            }
+            let moved = model.outputs(self.moved(&turned), self.dim)?;
+            for (at, turned) in turned.into_iter().enumerate() {
                 let change = distance(&start, &moved, at);
                 if change > largest[at] {
                     largest[at] = change;
-                } else {
-                    signs[at][run.clone()].iter_mut().for_each(|sign| *sign = !*sign);
+                    corners[at] = turned;
                 }
             }
         }
@@ -145,6 +145,11 @@ impl RegressorSearch<'_> {
 
     fn rng(&self, index: usize) -> ChaCha8Rng {
         stream_at(self.params.seed, Purpose::ProbeCopies, index as u64 * PROBE_COPIES)
+    }
+
+    fn start(&self, rng: &mut ChaCha8Rng) -> Corner {
+        let sign = |_| if rng.random() { 1 } else { -1 };
+        self.copies.corner((0..self.dim).map(sign).collect())
     }
 
     /// Some numbers next to each other: nothing first, so that the start counts too, then halves, quarters and so on.
@@ -159,17 +164,9 @@ impl RegressorSearch<'_> {
         first..(first + length).min(self.dim)
     }
 
-    fn moved(&self, signs: &[Vec<bool>]) -> Vec<f32> {
-        let numbers = self.rows.chunks_exact(self.dim).zip(signs).flat_map(|(row, signs)| {
-            self.copies.corner(row, signs.iter().map(|&up| if up { 1.0_f32 } else { -1.0 }))
-        });
-        numbers.collect()
-    }
-}
-
-fn turn(signs: &mut [Vec<bool>], runs: &[std::ops::Range<usize>]) {
-    for (signs, run) in signs.iter_mut().zip(runs) {
-        signs[run.clone()].iter_mut().for_each(|sign| *sign = !*sign);
+    fn moved(&self, corners: &[Corner]) -> Vec<f32> {
+        let rows = self.rows.chunks_exact(self.dim).zip(corners);
+        rows.flat_map(|(row, corner)| self.copies.at(corner, row)).collect()
     }
 }
 

@@ -65,6 +65,8 @@ pub struct ProbeParams {
     pub grid: Option<Grid>,
     /// How many times the radius every column of the inputs may move, for L∞; 0 leaves it alone. All move alike where `None`.
     pub radii: Option<Arc<[f64]>>,
+    /// The category that every column of the inputs belongs to, for L∞: the one-hot columns of the same number change together; 0 is none.
+    pub categories: Option<Arc<[usize]>>,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -75,6 +77,7 @@ spadework::with_methods! { ProbeParams {
     with_precision(precision: Option<f64>),
     with_grid(grid: Option<Grid>),
     with_radii(radii: Option<Arc<[f64]>>),
+    with_categories(categories: Option<Arc<[usize]>>),
     with_seed(seed: u64),
 } }
 
@@ -91,6 +94,7 @@ impl ProbeParams {
             precision: None,
             grid: None,
             radii: None,
+            categories: None,
             seed: 0,
         }
     }
@@ -174,9 +178,22 @@ impl ProbeParams {
         }
     }
 
+    /// Whether categories go with the norm and with samples of so many numbers.
+    fn check_categories(&self, dim: usize) -> Result<(), Error> {
+        let Some(categories) = &self.categories else { return Ok(()) };
+        if self.probe.norm() != ProbeNorm::Linf {
+            return Err(Error::CategoriesNorm { norm: self.probe.norm().to_string() });
+        }
+        if categories.len() != dim {
+            return Err(Error::CategoriesCount { dim, got: categories.len() });
+        }
+        Ok(())
+    }
+
     pub(crate) fn copies(&self, inputs: &Samples<'_>) -> Result<Copies, Error> {
         self.check_radii(inputs.dim())?;
-        let columns = Columns::of(self.probe, self.radii.as_deref(), inputs)?;
+        self.check_categories(inputs.dim())?;
+        let columns = Columns::of(self.probe, self.radii.as_deref(), self.categories.as_deref(), inputs)?;
         let range = match inputs.values() {
             Values::F32(values) => Range::of(values.iter().copied()),
             values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),

@@ -1,9 +1,14 @@
 //! Accuracy, margins and fragility of the samples of a report.
 
+use std::sync::Arc;
+
 use spadework::ModelSet;
 use spadework::error::Result;
+use spadework::graph::Graph;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
-use spadework::samples::Samples;
+use spadework::samples::{Samples, Side};
+use spadework::scores::distances_of_former_neighbors;
+use spadework::threads::with_threads;
 
 use crate::accuracy::{are_classes, share_of};
 use crate::fragility::{Fragility, SampleSignals};
@@ -59,8 +64,16 @@ impl SampleFacts {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
-        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
+        let [input, output] = report.graphs_as_asked(signals.inputs, signals.outputs);
+        let overlap = NeighborhoodOverlap::between(Arc::clone(&input), &output);
         let kind = signals.outputs.map(|outputs| OutputKind::of(signals.task, outputs, signals.labels));
+        let embedded = match (kind, signals.outputs) {
+            (Some(OutputKind::Embedding), Some(outputs)) => {
+                let distances = former_distances(report, [&input, &output], outputs)?;
+                Some(Fragility::of_neighborhoods(overlap.samples(), &distances))
+            }
+            _ => None,
+        };
         let classes = match (kind, signals.outputs) {
             (Some(kind), Some(outputs)) => kind.classes(outputs)?,
             _ => None,
@@ -80,11 +93,9 @@ impl SampleFacts {
         };
         let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
         let accuracy = correct.as_deref().map(share_of);
-        let fragility = match kind {
-            Some(OutputKind::Embedding) => {
-                Fragility::of_neighborhoods(overlap.samples(), &report.node_scores)
-            }
-            _ => Fragility::of_report(report, &signals)?,
+        let fragility = match embedded {
+            Some(embedded) => embedded,
+            None => Fragility::of_report(report, &signals)?,
         };
         let residuals = class_outputs(&signals)?.and_then(ClassResiduals::of);
         let smoothness = residuals.as_ref().and_then(|residuals| residuals.smoothness(report.graphs.input()));
@@ -128,6 +139,19 @@ impl SampleFacts {
         };
         comparison.models.iter().enumerate().map(facts).collect()
     }
+}
+
+/// How far the former neighbors of every sample are from it now, by the distances of the report.
+fn former_distances(
+    report: &SpadeReport,
+    [input, output]: [&Graph; 2],
+    outputs: &Samples<'_>,
+) -> Result<Vec<f64>> {
+    let params = &report.diagnostics.params;
+    with_threads(params.threads, || {
+        let placed = params.geometry(Side::Output).place(Side::Output, outputs.view())?;
+        Ok(distances_of_former_neighbors(input, output, &placed))
+    })
 }
 
 /// The outputs, unless labels show that they are not classes.

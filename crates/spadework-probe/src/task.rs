@@ -11,8 +11,9 @@ use crate::accuracy::{are_classes, deny_classes, predictions};
 /// What a caller says about the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Task {
-    /// Several numbers per sample are taken for classes, or for an embedding where the labels show that they are none; a single one
-    /// for the two classes of labels with two values, and for a predicted number otherwise.
+    /// Several numbers per sample are taken for classes; for an embedding where the labels show that they are none, or where there are no
+    /// labels and every row has the length 1. A single one is taken for the two classes of labels with two values, and for a predicted
+    /// number otherwise.
     #[default]
     Auto,
     /// One number per class, or one for two classes.
@@ -68,6 +69,7 @@ impl OutputKind {
             (Task::Auto, 2..) if labels.is_some_and(|labels| deny_classes(outputs, labels)) => {
                 Self::Embedding
             }
+            (Task::Auto, 2..) if labels.is_none() && are_directions(outputs) => Self::Embedding,
             (Task::Auto | Task::Classes, 2..) => Self::Classes,
             (Task::Classes, _) => Self::two_classes(outputs),
             (Task::Auto, _) if labels.is_some_and(|labels| two_values(labels).is_some()) => {
@@ -148,6 +150,23 @@ impl OutputKind {
     }
 }
 
+/// Whether every row has the length 1, as embedders return them: no classifier's outputs have. Rows with a single number, as of a
+/// classifier that names its class, do not count.
+fn are_directions(outputs: &Samples<'_>) -> bool {
+    /// Rows in half precision are off by less.
+    const SLACK: f64 = 5e-3;
+    let mut is_named = true;
+    for row in 0..outputs.len() {
+        let numbers = outputs.values().doubles(outputs.place(row));
+        let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
+        if (length - 1.0).abs() > SLACK {
+            return false;
+        }
+        is_named &= numbers.iter().filter(|&&number| number != 0.0).count() == 1;
+    }
+    !is_named
+}
+
 /// The two values of labels, ascending, where they have two.
 fn two_values(labels: &[i64]) -> Option<[i64; 2]> {
     let values: BTreeSet<i64> = labels.iter().copied().collect();
@@ -220,6 +239,28 @@ mod tests {
         let two = Samples::from_f64(4, 2, vec![0.0; 8]).unwrap();
         assert_eq!(kind(&two, [0, 1, 2, 3]), OutputKind::Embedding);
         assert_eq!(OutputKind::of(Task::Classes, &two, Some(&[0, 1, 2, 3])), OutputKind::Classes);
+    }
+
+    /// Directions without labels are an embedding; labels that name classes, and rows that do, decide otherwise.
+    #[test]
+    fn rows_of_length_1_are_an_embedding() {
+        let turns: Vec<f64> = (0..5).flat_map(|at| <[f64; 2]>::from(f64::from(at).sin_cos())).collect();
+        let circle = Samples::from_f64(5, 2, turns.clone()).unwrap();
+        let kind = |outputs: &Samples<'_>, labels| OutputKind::of(Task::Auto, outputs, labels);
+        assert_eq!(kind(&circle, None), OutputKind::Embedding);
+        assert_eq!(kind(&circle, Some(&[1, 0, 0, 1, 1])), OutputKind::Classes);
+        assert_eq!(OutputKind::of(Task::Classes, &circle, None), OutputKind::Classes);
+        // The same in half precision, and with one row that is longer.
+        let halves: Vec<f64> = turns.iter().map(|number| (number * 1024.0).round() / 1024.0).collect();
+        assert_eq!(kind(&Samples::from_f64(5, 2, halves).unwrap(), None), OutputKind::Embedding);
+        let longer: Vec<f64> = turns
+            .iter()
+            .enumerate()
+            .map(|(at, number)| if at < 2 { 1.01 * number } else { *number })
+            .collect();
+        assert_eq!(kind(&Samples::from_f64(5, 2, longer).unwrap(), None), OutputKind::Classes);
+        let named = Samples::from_f64(3, 3, vec![1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]).unwrap();
+        assert_eq!(kind(&named, None), OutputKind::Classes);
     }
 
     #[test]

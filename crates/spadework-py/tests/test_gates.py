@@ -116,6 +116,7 @@ def test_moved_items_are_found():
     planted = rng.choice(1500, 40, replace=False)
     after[planted] = after[np.roll(planted, 1)]
     found = spadework.moved(before, after, top=40)
+    assert found.distance_ratios.shape == (40,) and (found.distance_ratios > 1).all()
     assert set(found.indices) == set(planted)
     assert found.overlaps.shape == (40,) and found.overlaps.max() < 0.4 < found.overlap
     same = spadework.moved(before, 3 * before @ turn, top=1)

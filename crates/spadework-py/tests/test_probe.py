@@ -267,3 +267,50 @@ def test_columns_have_radii_of_their_own():
         spadework.probe(model, table, "linf:1", radii=[1, 2], verbose=False)
     with pytest.raises(ValueError, match="`radii` must be numbers"):
         spadework.probe(model, table, "linf:1", radii=["a", "b", "c"], verbose=False)
+
+
+def test_categories_change_as_a_whole():
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(4)
+    frame = pandas.DataFrame(
+        {
+            "size": random.normal(size=200),
+            "color": random.choice(["red", "green", "blue"], size=200),
+            "count": random.integers(0, 9, size=200),
+            "kind": random.choice(["a", "b"], size=200),
+        }
+    )
+    encoded = spadework.encode_table(frame, standardize=False)
+    assert encoded.categories == [0, 1, 1, 1, 0, 2, 2]
+    seen = []
+
+    def model(rows):
+        seen.append(np.array(rows))
+        return np.column_stack([0.1 + rows[:, 1], rows[:, 2] + rows[:, 5]])
+
+    found = spadework.probe(model, encoded.rows, "linf:0.1sd", categories=encoded.categories, probes=64, verbose=False)
+    rows = np.concatenate(seen)
+    on = rows[:, [1, 2, 3, 5, 6]] > 0
+    assert (on[:, :3].sum(axis=1) == 1).all() and (on[:, 3:].sum(axis=1) == 1).all(), "always one category of each"
+    assert set(rows[:, 4]) == set(range(9)), "counts are left alone"
+    # The model looks at categories alone: every sample is lost to one of another color or kind.
+    assert found.survived == 0
+    alone = spadework.probe(model, encoded.rows, "linf:0.1sd", probes=64, verbose=False)
+    assert found.document["categories"] == encoded.categories and "categories" not in alone.document
+    fixed = [0.1, *[0] * 6]
+    held = spadework.probe(model, encoded.rows, "linf:1", categories=encoded.categories, radii=fixed, probes=64, verbose=False)
+    assert held.survived == 1
+    for wrong, message in (
+        ([1, 1], "7 numbers, one per column of the inputs"),
+        ([0, 1, 1, 1, 0, 2, 0.5], "got 0.5 for column 6"),
+        ([0, 1, 1, 1, 0, -1, 2], "got -1.0 for column 5"),
+        (["a"] * 7, "`categories` must be whole numbers"),
+        ([0, 1, 1, 1, 0, 1, 1], "category 1 must be one-hot.*row 0, column"),
+        ([1, 0, 0, 0, 0, 0, 0], "category 1 must be one-hot"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            spadework.probe(model, encoded.rows, "linf:0.1sd", categories=wrong, verbose=False)
+    with pytest.raises(ValueError, match="categories are for linf"):
+        spadework.probe(model, encoded.rows, "l2:0.1", categories=encoded.categories, verbose=False)
+    with pytest.raises(ValueError, match="`categories` are for `probe`"):
+        spadework.probe(model, encoded.rows, perturb=lambda batch, variant, rng: batch, categories=encoded.categories)

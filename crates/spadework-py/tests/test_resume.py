@@ -161,6 +161,7 @@ def test_a_finished_probe_is_not_run_again(kind, uninterrupted, tmp_path):
         (dict(samples=100), "samples 1000, not 100"),
         (dict(precision=0.5), "precision none, not 0.5"),
         (dict(radii=np.full(16, 0.5)), "radii none, not blake3"),
+        (dict(categories=np.zeros(16)), "categories none, not blake3"),
         (dict(task="classes"), "task auto, not classes"),
     ],
 )

@@ -189,7 +189,7 @@ def test_embeddings_are_no_classes(digits):
     embedding = digits["standard"].astype(np.float64) @ generator.normal(size=(10, 32))
     with pytest.warns(spadework.SpadeworkWarning, match="the labels are not classes of the 32 outputs"):
         report = spadework.score(inputs, embedding, labels=labels)
-    assert report.accuracy is None and report.margins is None and report.fragility_basis == "neighborhood overlap and node scores"
+    assert report.accuracy is None and report.margins is None and report.fragility_basis == "neighborhood overlap and distances"
     told = spadework.score(inputs, embedding, labels=labels, task="classes")
     assert told.accuracy is None and told.document["margins"]["kind"] == "predicted"
     two = np.sort(embedding, axis=1)[:, -2:]
@@ -291,7 +291,7 @@ def test_one_output_with_two_labels_is_a_classifier():
 
 def test_embeddings_have_no_margins(digits):
     report = spadework.score(digits["inputs"], digits["standard"], task="embedding", verbose=False)
-    assert report.margins is None and report.document["fragility_basis"] == "neighborhood overlap and node scores"
+    assert report.margins is None and report.document["fragility_basis"] == "neighborhood overlap and distances"
     assert report.document["request"]["task"] == "embedding"
 
 

@@ -25,7 +25,7 @@ TABLE = pandas.DataFrame(
 
 
 def test_onehot_puts_two_categories_at_a_distance_of_one():
-    rows, names, metric = spadework.encode_table(TABLE)
+    rows, names, metric, _ = spadework.encode_table(TABLE)
     assert names == ["age", "income", "city=Aachen", "city=Bonn", "city=Köln", "member=False", "member=True", "same"]
     assert metric == "euclidean"
     ages, incomes = (TABLE[name] / TABLE[name].std(ddof=0) for name in ("age", "income"))
@@ -35,7 +35,7 @@ def test_onehot_puts_two_categories_at_a_distance_of_one():
 
 
 def test_gower_is_the_mean_over_columns():
-    rows, _, metric = spadework.encode_table(TABLE, categories="gower")
+    rows, _, metric, _ = spadework.encode_table(TABLE, categories="gower")
     assert metric == "manhattan"
 
     def gower(p, q):

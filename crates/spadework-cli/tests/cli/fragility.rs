@@ -144,7 +144,7 @@ fn embeddings_are_not_wrong() {
     let call = "score --inputs x.csv --outputs embedding.csv --labels labels.csv -k 6 --json -q";
     let json = scene.run(call).json();
     assert_eq!((json.get("accuracy"), json.get("margins")), (None, None));
-    assert_eq!(json["fragility_basis"], "neighborhood overlap and node scores");
+    assert_eq!(json["fragility_basis"], "neighborhood overlap and distances");
     // Two numbers and two labels may be classes; where they are hardly ever right, somebody should be asked.
     let turned = |i: usize| format!("{}\n", 1 - label(i));
     scene.write("turned.csv", (0..SAMPLES).map(turned).collect::<String>());

@@ -297,6 +297,37 @@ fn columns_have_radii_of_their_own() {
     assert!(one["stability"].as_f64() > all["stability"].as_f64(), "{one} {all}");
 }
 
+/// One-hot columns change as a whole where a file says so, and stay as they are by standard deviations otherwise.
+#[test]
+fn categories_change_as_a_whole() {
+    let scene = Scene::with_network();
+    let columns = scene.run(&format!("{INPUTS} --json")).json()["input_dim"].as_u64().unwrap() as usize;
+    let mut rows = Random::new(9).points(60 * columns);
+    for (at, row) in rows.chunks_exact_mut(columns).enumerate() {
+        row[columns - 2] = f32::from(u8::from(at % 3 == 0));
+        row[columns - 1] = 1.0 - row[columns - 2];
+    }
+    scene.write("table.npy", floats(columns, &rows));
+    let categories: Vec<String> = (0..columns).map(|at| usize::from(at >= columns - 2).to_string()).collect();
+    scene.write("categories.csv", categories.join(","));
+    let call = "score --inputs table.npy --model mlp.onnx --probe linf:0.01sd --probes 40";
+    let probe = |options: &str| scene.run(&format!("{call} {options} --json")).json()["probe"].clone();
+    let (with, without) = (probe("--probe-categories categories.csv"), probe(""));
+    assert_eq!(with["categories"].as_array().unwrap().len(), columns);
+    assert_eq!((&with["categories"][columns - 1], &with["categories"][0]), (&1.into(), &0.into()));
+    assert!(without.get("categories").is_none());
+    assert!(with["stability"].as_f64() < without["stability"].as_f64(), "{with} {without}");
+    let refused = |file: &str| scene.run(&format!("{call} --probe-categories {file}"));
+    refused("table.npy").misused(&["--probe-categories", "one whole number per column"]);
+    scene.write("few.csv", "0,1,1");
+    refused("few.csv").refuses(2, &["the categories must be", "one per column of the inputs", "got 3"]);
+    scene.write("all.csv", vec!["1"; columns].join(","));
+    refused("all.csv").refuses(2, &["the columns of category 1 must be one-hot", "row 0, column"]);
+    scene
+        .run("score --inputs table.npy --model mlp.onnx --probe-categories categories.csv")
+        .misused(&["--probe <NORM"]);
+}
+
 #[test]
 fn what_cannot_be_probed_is_refused() {
     let scene = Scene::with_network();

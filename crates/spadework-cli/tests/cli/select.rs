@@ -50,7 +50,8 @@ fn samples_are_listed_by_their_ids() {
     let indices = ids(&moved("").prints());
     let expected: String = indices.iter().map(|index| format!("img_{index}\n")).collect();
     assert_eq!(moved("--ids ids.txt").prints(), expected);
-    assert!(moved("--ids ids.txt --scores").prints().starts_with("index,id,label,overlap,rank\n"));
+    let header = "index,id,label,overlap,distance_ratio,rank\n";
+    assert!(moved("--ids ids.txt --scores").prints().starts_with(header));
     assert_eq!(moved("--ids ids.txt --json").json()["nodes"][0]["id"], format!("img_{}", indices[0]));
     scene.write("twice.txt", (0..300).map(|at| format!("img_{}\n", at % 299)).collect::<String>());
     select(&scene, "--top 4 --ids twice.txt").notes(&["twice.txt", "samples 0 and 299", "img_0"]);
@@ -194,7 +195,43 @@ fn items_that_an_upgrade_moved_are_found() {
     assert!(json["nodes"][0]["overlap"].as_f64().unwrap() < 0.1, "{json}");
     assert!(json["overlap"]["estimate"].as_f64().unwrap() > 0.5, "{json}");
     assert_eq!(scene.listing("moved"), ["result.json", "selected.csv"]);
-    assert!(scene.read("moved/selected.csv").starts_with("index,label,overlap,rank\n"));
+    assert!(scene.read("moved/selected.csv").starts_with("index,label,overlap,distance_ratio,rank\n"));
+}
+
+/// Every cluster is shuffled, so that hundreds of items keep no neighbor; those that went to another cluster come first.
+#[test]
+fn of_items_that_keep_no_neighbor_the_farthest_come_first() {
+    const CLUSTERS: usize = 20;
+    const EACH: usize = 60;
+    const DIM: usize = 8;
+    let scene = Scene::empty();
+    let centers = Random::new(11).points(CLUSTERS * DIM);
+    let around = |seed, moved: &dyn Fn(usize) -> bool| -> Vec<f32> {
+        let noise = Random::new(seed).points(CLUSTERS * EACH * DIM);
+        let center = |item: usize| (item / EACH + usize::from(moved(item)) * 7) % CLUSTERS;
+        (0..noise.len()).map(|at| 20.0 * centers[center(at / DIM) * DIM + at % DIM] + noise[at]).collect()
+    };
+    let is_moved = |item: usize| item % 60 == 31;
+    scene.write("before.npy", floats(DIM, &around(12, &|_| false)));
+    scene.write("after.npy", floats(DIM, &around(13, &is_moved)));
+    let call = "select --inputs before.npy --outputs before.npy --against after.npy --moved -k 3";
+    let json = scene.run(&format!("{call} --top 1200 --json")).json();
+    let nodes = json["nodes"].as_array().unwrap();
+    let lost = nodes.iter().filter(|node| node["overlap"] == 0.0).count();
+    assert!(lost > 400, "{lost}");
+    let mut first = ids(&scene.run(&format!("{call} --top 20")).prints());
+    first.sort_unstable();
+    assert_eq!(first, (0..CLUSTERS * EACH).filter(|&item| is_moved(item)).collect::<Vec<_>>());
+    // The order of an embedding is the same, whatever connects the clusters.
+    for policy in ["grow", "bridge"] {
+        let call = "select --inputs before.npy --outputs after.npy --task embedding -k 3 --top 20 -q --connectivity";
+        let mut first = ids(&scene.run(&format!("{call} {policy}")).prints());
+        first.sort_unstable();
+        assert!(first.iter().all(|&item| is_moved(item)), "{policy}: {first:?}");
+    }
+    let ratio = |at: usize| nodes[at]["distance_ratio"].as_f64().unwrap();
+    // Next are those that these were neighbors of.
+    assert!(ratio(0) > ratio(19) && ratio(19) > 1.5 * ratio(20), "{} {} {}", ratio(0), ratio(19), ratio(20));
 }
 
 #[test]

@@ -108,7 +108,16 @@ fn what_sparse_rows_cannot_do_is_said() {
     ] {
         scene.run(&format!("{score} {options}")).refuses(2, words);
     }
-    scene.refuses("sweep --inputs csr.npz --outputs y.npy -k 5..7", &["--neighbors needs dense rows"]);
+    for given in ["", "-k 5..7"] {
+        let sweep = format!("sweep --inputs csr.npz --outputs y.npy {given}");
+        scene.refuses(
+            &sweep,
+            &[
+                "csr.npz: a sweep makes a graph for every k and needs dense rows",
+                "one k at a time with --neighbors",
+            ],
+        );
+    }
     scene.run("score --outputs y.npy --inputs dense.npy --out ref -q").prints();
     for (call, words) in [
         ("graphs --inputs csr.npz --outputs y.npy", "making graphs in several ways needs dense rows"),

@@ -75,9 +75,7 @@ fn pages_show_what_one_output_predicts() {
 fn embeddings_have_neither_margins_nor_probes() {
     let scene = scene();
     let json = score(&scene, "--outputs x.npy --task embedding");
-    assert!(
-        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and node scores"
-    );
+    assert!(json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and distances");
     scene.refuses(
         "score --inputs x.npy --model single.onnx --task embedding --probe linf:0.1",
         &["--task embedding"],
@@ -97,7 +95,7 @@ fn labels_tell_an_embedding_from_a_classifier() {
     let call = "--outputs e.npy --labels two.npy --connectivity bridge";
     let json = score(&scene, call);
     assert!(
-        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and node scores",
+        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and distances",
         "{json}"
     );
     assert_eq!(json["notes"][0]["code"], "no-classes", "{}", json["notes"]);
@@ -105,6 +103,49 @@ fn labels_tell_an_embedding_from_a_classifier() {
     assert_eq!(score(&scene, &format!("{call} --task classes"))["margins"]["kind"], "predicted");
     let told = score(&scene, &format!("{call} --task embedding"));
     assert!(told["notes"].as_array().unwrap().iter().all(|note| note["code"] != "no-classes"), "{told}");
+}
+
+/// Without labels: rows of length 1 are an embedding, many outputs are classes with a note, and the user's word ends both.
+#[test]
+fn embeddings_without_labels_are_told_by_the_length_of_their_rows() {
+    const COLUMNS: usize = 64;
+    let scene = scene();
+    let rows: Vec<f32> = Random::new(5).points(120 * COLUMNS).iter().map(|number| number - 0.5).collect();
+    let length = |row: &[f32]| row.iter().map(|number| number * number).sum::<f32>().sqrt();
+    let unit: Vec<f32> = rows
+        .chunks_exact(COLUMNS)
+        .flat_map(|row| row.iter().map(|number| number / length(row)).collect::<Vec<_>>())
+        .collect();
+    scene.write("any.npy", floats(COLUMNS, &rows));
+    scene.write("unit.npy", floats(COLUMNS, &unit));
+    scene.write("few.npy", floats(COLUMNS / 2, &rows));
+    let kind = |call: &str| {
+        let json = score(&scene, &format!("{call} --connectivity bridge"));
+        let codes =
+            json["notes"].as_array().unwrap().iter().map(|note| note["code"].as_str().unwrap().to_owned());
+        (json["fragility_basis"].as_str().unwrap().to_owned(), codes.collect::<Vec<_>>())
+    };
+    let has = |found: &[String], code: &str| found.iter().any(|found| found == code);
+    let (basis, codes) = kind("--outputs unit.npy");
+    assert!(basis == "neighborhood overlap and distances" && has(&codes, "no-classes"), "{basis} {codes:?}");
+    let (basis, codes) = kind("--outputs any.npy");
+    assert!(basis == "margins and slopes" && has(&codes, "many-classes"), "{basis} {codes:?}");
+    for call in
+        ["--outputs unit.npy --task classes", "--outputs few.npy", "--outputs any.npy --task embedding"]
+    {
+        let (basis, codes) = kind(call);
+        assert_eq!(basis == "margins and slopes", !call.ends_with("embedding"), "{call}: {basis}");
+        assert!(!has(&codes, "no-classes") && !has(&codes, "many-classes"), "{call}: {codes:?}");
+    }
+    scene
+        .run("score --inputs x.npy --outputs unit.npy --connectivity bridge")
+        .notes(&["length 1", "--task classes"]);
+    scene
+        .run("score --inputs x.npy --outputs any.npy --connectivity bridge")
+        .notes(&["64 outputs", "--task embedding"]);
+    // Compared with an embedding, outputs have the overlap in common.
+    let both = "compare --inputs x.npy --outputs a=unit.npy --outputs b=any.npy --connectivity bridge --json";
+    assert_eq!(scene.run(both).json()["ranked_by"], "overlap");
 }
 
 /// Items that were moved keep none of their neighbors, which puts them first; node scores alone miss some of them.
@@ -131,7 +172,7 @@ fn items_that_moved_are_the_weakest_of_an_embedding() {
     first.sort_unstable();
     assert_eq!(first, moved);
     let text = scene.run(&format!("score {call}")).prints();
-    assert!(text.contains("(by neighborhood overlap and node scores)"), "{text}");
+    assert!(text.contains("(by neighborhood overlap and distances)"), "{text}");
 }
 
 /// The probes of a regressor measure how far it moves; those of a classifier of two classes whether it changes its mind.

@@ -22,9 +22,13 @@ class Moved:
     Attributes
     ----------
     indices : ndarray of shape (top,)
-        The samples; those that kept the smallest share of their neighbors come first.
+        The samples; those that kept the smallest share of their neighbors come first, and of equal shares those that are farthest from
+        their former neighbors.
     overlaps : ndarray of shape (top,)
         The share of its neighbors that each sample kept.
+    distance_ratios : ndarray of shape (top,)
+        How many times as far as its present neighbors its former neighbors are now: one mean distance divided by the other. NaN if the
+        present neighbors are exact copies.
     document : dict
         What ``spadework select --moved --json`` prints.
     notes : tuple of str
@@ -33,6 +37,7 @@ class Moved:
 
     indices: npt.NDArray[np.int64]
     overlaps: npt.NDArray[np.float64]
+    distance_ratios: npt.NDArray[np.float64]
     document: dict[str, Any]
     notes: tuple[str, ...] = ()
 
@@ -94,6 +99,7 @@ def moved(
     return Moved(
         indices=np.array(document["indices"], dtype=np.int64),
         overlaps=np.array([node["overlap"] for node in nodes], dtype=np.float64),
+        distance_ratios=np.array([node.get("distance_ratio", np.nan) for node in nodes], dtype=np.float64),
         document=document,
         notes=_notes.told(document, verbose),
     )

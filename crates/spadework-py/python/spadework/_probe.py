@@ -116,6 +116,7 @@ class _Options(TypedDict, total=False):
 
     labels: Any
     radii: Any
+    categories: Any
     probes: int | None
     samples: int
     precision: float | None
@@ -161,6 +162,7 @@ def probe(
     perturb: Perturb | None = None,
     labels: Any = None,
     radii: Any = None,
+    categories: Any = None,
     probes: int | None = None,
     samples: int = 1000,
     precision: float | None = None,
@@ -201,6 +203,11 @@ def probe(
         How many times the radius of ``probe`` (with ``linf``) each column of ``inputs`` may move, within its own range. 0 leaves a
         column alone; a column that holds whole numbers only moves in whole steps, so 1 flips a flag of 0 or 1. Not with
         ``perturb``.
+    categories : array-like of one whole number per column, optional
+        Which columns of ``inputs`` are one-hot columns of the same category, with ``linf``: columns of the same number change together,
+        so that a probe moves a sample to another category, or to none of them if there are samples with none. 0 is for other columns.
+        Columns of whole numbers among those are left alone, unless ``radii`` are given; a category with a radius of 0 is not chosen.
+        `encode_table` returns such numbers. Not with ``perturb``.
     probes : int, optional
         Probes per sample, at most; by default 256 for a search, 8 for noise, 100 with ``perturb``. Up to 8 pilots of a search have 8 times as
         many.
@@ -262,8 +269,9 @@ def probe(
             raise ValueError(
                 "`perturb` comes instead of `probe`, and its model is a function or an estimator: leave `probe` and `onnx` out"
             )
-        if radii is not None:
-            raise ValueError("`radii` are for `probe`: with `perturb`, the function decides how far columns move")
+        for name, given in (("radii", radii), ("categories", categories)):
+            if given is not None:
+                raise ValueError(f"`{name}` are for `probe`: with `perturb`, the function decides how columns change")
         if task != "auto" or threads is not None:
             raise ValueError(
                 "with `perturb`, the outputs themselves say what they are, and the model is run by the caller's own function: leave "
@@ -292,6 +300,7 @@ def probe(
     chosen = {
         "probe": word(probe, "probe"),
         "radii": None if radii is None else _radii(radii),
+        "categories": None if categories is None else _categories(categories),
         "probes": None if probes is None else whole_number(probes, "probes", least=1, most=_MOST),
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
         "precision": None if precision is None else number(precision, "precision"),
@@ -336,6 +345,21 @@ def _radii(radii: Any) -> list[float]:
         return [float(radius) for radius in np.asarray(radii, dtype=np.float64).ravel()]
     except (TypeError, ValueError) as error:
         raise ValueError(f"`radii` must be numbers, one per column of the inputs: {error}") from None
+
+
+def _categories(categories: Any) -> list[int]:
+    """One whole number per column."""
+    try:
+        numbers = np.asarray(categories, dtype=np.float64).ravel()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`categories` must be whole numbers, one per column of the inputs: {error}") from None
+    wrong = np.flatnonzero((numbers != np.floor(numbers)) | (numbers < 0) | (numbers >= 2**32))
+    if len(wrong):
+        raise ValueError(
+            f"`categories` must be whole numbers, 0 or more, one per column of the inputs, got {numbers[wrong[0]]} for column {wrong[0]} "
+            "(counted from 0)"
+        )
+    return [int(number) for number in numbers]
 
 
 def _truth(labels: Any, samples: int, task: str) -> tuple[npt.NDArray[np.int64] | None, float | None]:

@@ -81,7 +81,7 @@ class Report:
         of the outputs, the largest output minus the second. None if the outputs are single numbers or a graph.
     fragility : ndarray of shape (n,) or None
         From 0 to 1: the share of the samples that are less fragile, by the margin and the slope of the outputs, and by probes if
-        ``probed`` was given; by neighborhood overlap and node scores with ``task="embedding"``; by node scores if the outputs are
+        ``probed`` was given; by neighborhood overlap and distances with ``task="embedding"``; by node scores if the outputs are
         single numbers or a graph (`fragility_basis`). None in reports that an older version saved.
     overlap : ndarray of shape (n,) or None
         From 0 to 1: the share of a sample's input neighbors that are its output neighbors too; NaN for a sample without neighbors.
@@ -190,7 +190,7 @@ class Report:
 
     @property
     def fragility_basis(self) -> str | None:
-        """What `fragility` was made of: ``"node scores"``, ``"neighborhood overlap and node scores"`` (embeddings), ``"margins and
+        """What `fragility` was made of: ``"node scores"``, ``"neighborhood overlap and distances"`` (embeddings), ``"margins and
         slopes"`` or ``"margins, slopes and probes"``."""
         return self.document.get("fragility_basis")
 

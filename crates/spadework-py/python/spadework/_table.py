@@ -24,6 +24,8 @@ class EncodedTable(NamedTuple):
     names: list[str]
     #: The distance between these rows.
     metric: Literal["euclidean", "manhattan"]
+    #: The category that each number belongs to, counted from 1; 0 for numeric columns: ``categories`` of `probe`.
+    categories: list[int]
 
 
 def encode_table(
@@ -59,6 +61,8 @@ def encode_table(
     >>> encoded = spadework.encode_table(table, categories="gower")
     >>> encoded.names
     ['size', 'color=blue', 'color=red']
+    >>> encoded.categories
+    [0, 1, 1]
     >>> float(abs(encoded.rows[0] - encoded.rows[1]).sum())        # (1/3 of the range + another color) / 2 columns
     0.6666666666666666
     """
@@ -67,7 +71,7 @@ def encode_table(
     if standardize not in (True, False, "robust"):
         raise ValueError(f'`standardize` must be True, False or "robust", got {standardize!r}')
     named = _columns(table, columns)
-    parts, names = [], []
+    parts, names, numbers = [], [], []
     for name, values, is_category in named:
         if is_category:
             found = sorted(set(values), key=str)
@@ -75,14 +79,16 @@ def encode_table(
             # Two ones that differ: a squared distance of 2, or a difference of 2.
             parts.append(ones * (0.5 if categories == "gower" else np.sqrt(0.5)))
             names += [f"{name}={category}" for category in found]
+            numbers += [max(numbers, default=0) + 1] * len(found)
         else:
             scaled = _by_range(values) if categories == "gower" else _standardized(name, values, standardize)
             parts.append(scaled[:, None])
             names.append(str(name))
+            numbers.append(0)
     rows = np.concatenate(parts, axis=1)
     if categories == "gower":
-        return EncodedTable(rows / len(named), names, "manhattan")
-    return EncodedTable(rows, names, "euclidean")
+        return EncodedTable(rows / len(named), names, "manhattan", numbers)
+    return EncodedTable(rows, names, "euclidean", numbers)
 
 
 def score_table(

@@ -43,6 +43,7 @@ pub(crate) struct Truth<'py>(Option<PyReadonlyArray1<'py, i64>>, Option<f64>);
 pub(crate) struct Chosen {
     probe: String,
     radii: Option<Vec<f64>>,
+    categories: Option<Vec<usize>>,
     probes: Option<usize>,
     samples: usize,
     precision: Option<f64>,
@@ -62,6 +63,7 @@ impl Chosen {
         Ok(ProbeRequest {
             probe,
             radii: self.radii.as_deref().map(Into::into),
+            categories: self.categories.as_deref().map(Into::into),
             budget: ProbeBudget { probes, samples, precision },
         })
     }

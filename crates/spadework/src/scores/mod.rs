@@ -23,7 +23,7 @@ pub use label::{LabelScore, label_scores};
 pub use label_pairs::{Disparity, LabelPairScore, disparity, label_pair_scores};
 pub use neighborhoods::Neighborhoods;
 pub use node::{NodeScore, NodeScores};
-pub use overlap::{EdgeMean, SampleOverlaps, edge_overlap, label_agreement};
+pub use overlap::{EdgeMean, SampleOverlaps, distances_of_former_neighbors, edge_overlap, label_agreement};
 pub use ranking::kendall_tau;
 pub use riemannian::{LARGEST, MOST_SAMPLES_FOR_ALL, ReverseScore, RiemannianDistance};
 pub use spread::Spread;

@@ -1,9 +1,11 @@
 //! What two graphs have in common, counted: indices that need no eigenvectors.
 
+use std::cmp::Ordering;
+
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphPair};
-
-use super::largest;
+use crate::neighbors::squared_distances_between;
+use crate::samples::Samples;
 
 /// The share of the input graph's edges that are edges of the output graph too: how many neighbors stay
 /// neighbors.
@@ -60,11 +62,60 @@ impl SampleOverlaps {
         &self.shares
     }
 
-    /// All samples, smallest share first, ties to the lower index; samples without neighbors come last.
-    pub fn ranking(&self) -> Vec<usize> {
-        let moved = |share: &f64| if share.is_nan() { f64::NEG_INFINITY } else { -share };
-        largest(&self.shares.iter().map(moved).collect::<Vec<_>>(), self.shares.len())
+    /// All samples, smallest share first, and of equal shares the largest of these numbers first, one per sample; further ties to the lower
+    /// index. NaN comes last, among shares and among equal ones.
+    ///
+    /// # Panics
+    /// When there is not one number per sample.
+    pub fn ranking(&self, of_equal_shares: &[f64]) -> Vec<usize> {
+        assert_eq!(self.shares.len(), of_equal_shares.len(), "one number per sample");
+        let mut order: Vec<usize> = (0..self.shares.len()).collect();
+        // Stable: what is equal in both stays in the order of the index.
+        order.sort_by(|&a, &b| {
+            nan_last(self.shares[a], self.shares[b], f64::total_cmp)
+                .then_with(|| nan_last(of_equal_shares[a], of_equal_shares[b], |a, b| b.total_cmp(a)))
+        });
+        order
     }
+}
+
+fn nan_last(a: f64, b: f64, order: impl Fn(&f64, &f64) -> Ordering) -> Ordering {
+    a.is_nan().cmp(&b.is_nan()).then_with(|| if a.is_nan() { Ordering::Equal } else { order(&a, &b) })
+}
+
+/// How far the neighbors that every sample had are from it now: their mean distance, divided by that of its present neighbors. 1 where none
+/// has changed.
+///
+/// The distances are those of `now`, in place already ([`Geometry`](crate::samples::Geometry)). Infinite where the present neighbors are exact
+/// copies and former ones are not; NaN where all are copies, or where there are no neighbors.
+///
+/// ```
+/// use spadework::scores::distances_of_former_neighbors;
+/// use spadework::{Graph, Samples};
+/// let before = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)])?;
+/// let after = Graph::from_edges(4, &[(0, 1), (0, 2), (2, 3)])?;
+/// let now = Samples::from_f64(4, 1, vec![0.0, 1.0, -1.0, -3.0])?;
+/// // Sample 1 had neighbors at distances 1 and 2, and has one at distance 1.
+/// assert_eq!(distances_of_former_neighbors(&before, &after, &now), [1.0, 1.5, 4.0 / 3.0, 1.0]);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+///
+/// # Panics
+/// When the graphs do not have a node per sample.
+pub fn distances_of_former_neighbors(before: &Graph, after: &Graph, now: &Samples<'_>) -> Vec<f64> {
+    assert_eq!((before.nodes(), after.nodes()), (now.len(), now.len()), "two graphs of these samples");
+    let means = |graph: &Graph| -> Vec<f64> {
+        let all = 0..graph.nodes();
+        let pairs: Vec<(usize, usize)> =
+            all.clone().flat_map(|p| graph.neighbors(p).iter().map(move |&q| (p, q as usize))).collect();
+        let mut squared = squared_distances_between(now, &pairs).into_iter();
+        let mean = |p: usize| {
+            let count = graph.neighbors(p).len();
+            squared.by_ref().take(count).map(f64::sqrt).sum::<f64>() / count as f64
+        };
+        all.map(mean).collect()
+    };
+    means(before).into_iter().zip(means(after)).map(|(former, present)| former / present).collect()
 }
 
 /// A mean over the edges of a graph, of numbers that its nodes have.
@@ -130,7 +181,9 @@ mod tests {
         let found = SampleOverlaps::between(&ring, &path);
         assert_eq!(found.shares()[..4], [0.5, 1.0, 1.0, 0.5]);
         assert!(found.shares()[4].is_nan());
-        assert_eq!(found.ranking(), [0, 3, 1, 2, 4]);
+        assert_eq!(found.ranking(&[0.0; 5]), [0, 3, 1, 2, 4]);
+        // Equal shares by the other number, NaN last.
+        assert_eq!(found.ranking(&[1.0, f64::NAN, 0.5, 2.0, 9.0]), [3, 0, 2, 1, 4]);
         // Three of four edges stay.
         let mean = EdgeMean::of(&ring, found.shares());
         assert_eq!(mean.mean, 0.75);
