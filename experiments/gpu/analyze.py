@@ -112,8 +112,7 @@ def main():
 
     def flags(group, column, chosen):
         runs = [found[(*group, seed)] for seed in chosen]
-        count = first["settings"]["attack_images"] if column != "clean" else len_clean(first)
-        return np.array([unpacked(run["right"][column], count) for run in runs])
+        return np.array([unpacked(run["right"][column], count_of(run, column)) for run in runs])
 
     def learned(group):
         return all(found[(*group, seed)]["accuracy"]["clean"] > LEARNED for seed in seeds[group])
@@ -141,7 +140,7 @@ def main():
             contrasts.append(result)
     document = {
         "schema": "spadework.experiment/1", "experiment": first["experiment"], "paper": first["paper"],
-        "architecture": first["architecture"], "images": first["settings"]["attack_images"],
+        "architecture": first["architecture"], "images": {column: count_of(first, column) for column in columns},
         "scores": json.loads(options.scores.read_text()) if options.scores else None,
         "accuracies": rows, "contrasts": contrasts, "runs": list(found.values()),
     }  # fmt: skip
@@ -152,8 +151,12 @@ def main():
     print(text)
 
 
-def len_clean(record):
-    return record["settings"].get("clean_images", record["settings"]["attack_images"])
+def count_of(record, column):
+    """How many images a column is about."""
+    if "counts" in record:
+        return record["counts"][column]
+    settings = record["settings"]
+    return settings.get("clean_images", settings["attack_images"]) if column == "clean" else settings["attack_images"]
 
 
 GUIDED = ("spade", "fragility", "margin", "authors")
@@ -161,7 +164,9 @@ GUIDED = ("spade", "fragility", "margin", "authors")
 
 def is_asked(one, other):
     """Guided arms less those that are not, better scores less SPADE's, and random less vanilla; with the same treatment of misclassified
-    images. The paper's own contrast too: skipped in the SPADE arm alone."""
+    images. The paper's own contrast too: skipped in the SPADE arm alone. And what skipping does to an arm."""
+    if one[0] == other[0]:
+        return one[1]
     if one[1] != other[1]:
         return one == ("spade", True) and other[0] not in GUIDED
     if one[0] in GUIDED:

@@ -2,10 +2,14 @@
 
     python cifar.py --data DATA --out OUT --processes 2
 
-DATA holds data_batch_1.bin ... data_batch_5.bin, test_batch.bin and scores.npz. See README.md in this folder.
+DATA holds data_batch_1.bin ... data_batch_5.bin, test_batch.bin and scores.npz. Files that are missing when a run needs them are waited
+for, so runs without scores can begin earlier. See README.md in this folder.
 """
 
 import argparse
+import copy
+import gzip
+import os
 import sys
 import time
 from pathlib import Path
@@ -15,16 +19,23 @@ import torch
 import torch.nn.functional as F
 
 import jobs
-from graphs import Compiled, captured, rewound
+from graphs import Compiled, captured, fresh, rewound
 from preact import PreActResNet18
 
 PIXEL = 1 / 255
 ARMS = {
-    "vanilla-8": (8, None), "vanilla-12": (12, None), "vanilla-14": (14, None),
+    "plain": (0, None), "vanilla-8": (8, None), "vanilla-12": (12, None), "vanilla-14": (14, None),
     "random": (14, 12), "spade": (14, 12), "fragility": (14, 12), "margin": (14, 12),
 }  # fmt: skip
-"""ε in pixels: of all images, or of the chosen and of the rest."""
+"""ε in pixels: of all images, or of the chosen and of the rest. `plain` is trained without attacks, and its outputs give the scores."""
+GUIDED = ("spade", "fragility", "margin")
+SKIP = "-skip"
+DEFAULT = ["plain:0", "random:0,1", "vanilla-8:0", "random:2"] + [
+    run for seeds in ("0", "1", "2") for run in (f"spade:{seeds}", f"spade-skip:{seeds}")
+] + ["fragility:0,1", "random-skip:0,1", "fragility:2", "random-skip:2", "vanilla-14:0", "vanilla-8:1,2", "vanilla-12:0", "plain:1,2"]
 ATTACKS = (2, 4, 8)
+EASY = ("plain",)
+"""Arms that take a fifth of the time of the others."""
 RATE, MOMENTUM, DECAY = 0.2, 0.9, 5e-4
 
 
@@ -51,19 +62,27 @@ class Data:
             self.train = rng.integers(0, 256, (50000, 3072), dtype=np.uint8), rng.integers(0, 10, 50000)
             self.test = self.train[0][:10000], self.train[1][:10000]
         else:
-            parts = [raw(f"data_batch_{at}.bin") for at in range(1, 6)]
+            names = [f"data_batch_{at}.bin" for at in range(1, 6)]
+            for name in names:
+                jobs.awaited(options.data / name)
+            parts = [raw(name) for name in names]
             self.train = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-            self.test = raw("test_batch.bin")
-        if options.smoke:
-            self.train = self.train[0][:64], self.train[1][:64]
-            self.test = self.test[0][:32], self.test[1][:32]
+            self.test = None
+        self.train = tuple(part[: 64 if options.smoke else options.train_images] for part in self.train)
 
         def on_device(part):
             images = torch.from_numpy(np.ascontiguousarray(part[0])).reshape(-1, 3, 32, 32).to(device)
             return images, torch.from_numpy(part[1].astype(np.int64)).to(device)
 
+        def read_test():
+            if self.test is None:
+                jobs.awaited(options.data / "test_batch.bin")
+                self.test = raw("test_batch.bin")
+            test = (self.test[0][:32], self.test[1][:32]) if options.smoke else self.test
+            return on_device(test)
+
+        self.read_test = read_test
         self.train, self.train_labels = on_device(self.train)
-        self.test, self.test_labels = on_device(self.test)
 
 
 def cropped(images, generator):
@@ -102,6 +121,25 @@ class Momentum:
                 parameter.grad.zero_()
 
 
+def for_attacks(model, dtype):
+    """The same network for attacks: with weights of its own in `dtype`, and everything of the batch norms in common. Returns it, and
+    (copy, original) of its weights."""
+    other = copy.deepcopy(model)
+    pairs = []
+    for mine, theirs in zip(other.modules(), model.modules(), strict=True):
+        for name, parameter in theirs.named_parameters(recurse=False):
+            if isinstance(theirs, torch.nn.BatchNorm2d):
+                setattr(mine, name, torch.nn.Parameter(parameter.data, requires_grad=False))  # the same memory
+            else:
+                mine_too = torch.nn.Parameter(parameter.detach().to(dtype, copy=True), requires_grad=False)
+                setattr(mine, name, mine_too)
+                pairs.append((mine_too, parameter))
+        for name, buffer in theirs.named_buffers(recurse=False):
+            setattr(mine, name, buffer)
+    other.dtype = dtype
+    return other, pairs
+
+
 class Training:
     def __init__(self, data, sizes, skip, options, seed, device):
         self.data, self.options, self.skip, self.device = data, options, skip, device
@@ -113,7 +151,10 @@ class Training:
         self.optimizer = Momentum(list(self.model.parameters()), device)
         self.precision = torch.autocast(device.type, torch.bfloat16, enabled=cuda, cache_enabled=False)
         self.network = Compiled(self.model, device)
+        self.attacked, self.copies = for_attacks(self.model, torch.bfloat16 if cuda else torch.float32)
+        self.attacked = Compiled(self.attacked, device)
         self.sizes = torch.from_numpy(sizes).to(device).reshape(-1, 1, 1, 1)
+        self.is_attacked = sizes.max() > 0
         batch = options.batch
         self.per_epoch = len(data.train) // batch
         self.images = torch.zeros(batch, 3, 32, 32, device=device).contiguous(memory_format=torch.channels_last)
@@ -125,28 +166,26 @@ class Training:
         self.iterate = rewound(state, self.optimizer, lambda: captured(self._iteration, device))
 
     def _gradient(self, images):
-        """Logits, and the gradient of the loss at the images, with parameters left alone."""
+        """The gradient of the loss at the images."""
         images = images.detach().requires_grad_(True)
-        with self.precision:
-            out = self.network(images)
-        loss = F.cross_entropy(out.float(), self.labels, reduction="sum")
+        loss = F.cross_entropy(self.attacked(images).float(), self.labels, reduction="sum")
         return torch.autograd.grad(loss, images)[0]
 
-    def _iteration(self):
-        clean, size = self.images, self.size
-        for parameter in self.model.parameters():
-            parameter.requires_grad_(False)
-        if self.skip:  # images that are misclassified as they are stay as they are
-            with torch.no_grad(), self.precision:
-                right = self.network(clean).argmax(1) == self.labels
-            size = size * right.reshape(-1, 1, 1, 1)
+    def _perturbed(self, clean, size):
+        with torch.no_grad():  # weights do not change during an attack, so they are rounded once
+            torch._foreach_copy_([copy for copy, _ in self.copies], [original for _, original in self.copies])
+            if self.skip:  # images that are misclassified as they are stay as they are
+                right = self.attacked(clean).argmax(1) == self.labels
+                size = size * right.reshape(-1, 1, 1, 1)
         low, high = (clean - size).clamp(min=0), (clean + size).clamp(max=1)
         point = torch.clamp(clean + size * (2 * torch.rand_like(clean) - 1), 0, 1)
         for _ in range(self.options.train_steps):
             gradient = self._gradient(point)
             point = torch.clamp(point + self.options.train_step_size * PIXEL * gradient.sign(), low, high).detach()
-        for parameter in self.model.parameters():
-            parameter.requires_grad_(True)
+        return point
+
+    def _iteration(self):
+        point = self._perturbed(self.images, self.size) if self.is_attacked else self.images
         with self.precision:
             out = self.network(point)
         loss = F.cross_entropy(out.float(), self.labels)
@@ -184,12 +223,12 @@ def judged(model, images, batch=1000):
 class Attack:
     """PGD on a trained network in half precision; points are judged in single precision."""
 
-    def __init__(self, model, batch, device, step_size):
+    def __init__(self, model, batch, device, step_size, dtype=None):
         self.model, self.device, self.step_size = model.eval(), device, step_size
         for parameter in model.parameters():
             parameter.requires_grad_(False)
-        self.network = Compiled(model, device)
-        self.precision = torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda", cache_enabled=False)
+        copied, _ = for_attacks(model, dtype or (torch.bfloat16 if device.type == "cuda" else torch.float32))
+        self.network = Compiled(copied, device)
 
         def buffer():
             return torch.zeros(batch, 3, 32, 32, device=device).contiguous(memory_format=torch.channels_last)
@@ -201,9 +240,7 @@ class Attack:
 
     def _step(self):
         point = self.point.detach().requires_grad_(True)
-        with self.precision:
-            out = self.network(point)
-        out = out.float()
+        out = self.network(point).float()
         gradient = torch.autograd.grad(F.cross_entropy(out, self.labels, reduction="sum"), point)[0]
         with torch.no_grad():
             one_hot = F.one_hot(self.labels, 10)
@@ -244,12 +281,38 @@ def attacked(attack, images, labels, epsilon, options, generator):
     return final, some
 
 
-def run_job(name, data, scores, options, device):
+def split_name(name):
+    """Arm, whether misclassified images are skipped, and seed."""
     arm, seed = name.removeprefix("cifar-").rsplit("-seed", 1)
-    seed = int(seed)
-    skip = arm.endswith("-skip")
-    arm = arm.removesuffix("-skip")
-    sizes = epsilons(arm, len(data.train), round(0.9 * len(data.train)), scores, seed)
+    return arm.removesuffix(SKIP), arm.endswith(SKIP), int(seed)
+
+
+def outputs_of(model, images, batch=1000):
+    """Logits and pooled features, in single precision."""
+    found = []
+    with torch.no_grad():
+        for part in images.split(batch):
+            features = model.features((part.float() / 255).contiguous(memory_format=torch.channels_last))
+            found.append((model.linear(features).cpu().numpy(), features.cpu().numpy()))
+    return (np.concatenate(part) for part in zip(*found, strict=True))
+
+
+def save_array(path, array):
+    """All of it or nothing."""
+    beside = path.with_suffix(f".{os.getpid()}.part")
+    with gzip.open(beside, "wb", compresslevel=1) if path.suffix == ".gz" else open(beside, "wb") as file:
+        np.save(file, array)
+    beside.replace(path)
+
+
+def trained(name, data, sizes, skip, options, seed, device):
+    """The network of a run and how its training went; from the file that an interrupted run left."""
+    kept = options.out / f"{name}.pt"
+    if kept.exists():
+        state = torch.load(kept, map_location=device, weights_only=False)
+        model = PreActResNet18().to(device, memory_format=torch.channels_last)
+        model.load_state_dict(state["model"])
+        return model, state["curve"], state["timing"]
     begun = time.time()
     training = Training(data, sizes, skip, options, seed, device)
     ready = time.time()
@@ -259,60 +322,99 @@ def run_job(name, data, scores, options, device):
         curve.append({"loss": loss, "adversarial_train_accuracy": accuracy})
         if epoch < 2 or epoch % 5 == 4 or epoch + 1 == options.epochs:
             print(f"{name} epoch {epoch + 1}: {curve[-1]}, {time.time() - ready:.0f} s", flush=True)
-    trained = time.time()
-    training.model.eval()
-    test = data.test.float() / 255
-    clean = judged(training.model, test) == data.test_labels
-    count = min(options.attack_images, len(test))
-    attack = Attack(training.model, min(options.attack_batch, count), device, 2 * PIXEL)
-    right = {"clean": clean}
-    for pixels in ATTACKS:
+    timing = {"ready": ready - begun, "trained": time.time() - ready}
+    beside = kept.with_suffix(f".{os.getpid()}.part")
+    torch.save({"model": training.model.state_dict(), "curve": curve, "timing": timing}, beside)
+    beside.replace(kept)
+    return training.model, curve, timing
+
+
+def run_job(name, data, scores, options, device):
+    arm, skip, seed = split_name(name)
+    guiding = scores() if arm in GUIDED else {}
+    sizes = epsilons(arm, len(data.train), round(0.9 * len(data.train)), guiding, seed)
+    model, curve, timing = trained(name, data, sizes, skip, options, seed, device)
+    begun = time.time()
+    model.eval()
+    if name == options.scorer:  # what the scores of the training images are made of
+        logits, _ = outputs_of(model, data.train)
+        save_array(options.out / "train-logits.npy", logits)
+    images, labels = data.read_test()
+    logits, features = outputs_of(model, images)
+    save_array(options.out / f"{name}.logits.npy.gz", logits)
+    if seed == 0 and arm in ("plain", "vanilla-8") and not skip:
+        save_array(options.out / f"{name}.features.npy.gz", features.astype(np.float16))
+    test = images.float() / 255
+    right = {"clean": torch.from_numpy(logits.argmax(1)).to(device) == labels}
+    most = min(max(options.attack_images), len(test))
+    attack = Attack(model, min(options.attack_batch, most), device, 2 * PIXEL)
+    for pixels, count in zip(ATTACKS, options.attack_images, strict=True):
         generator = torch.Generator(device).manual_seed(1000 + seed)
-        found = attacked(attack, test[:count], data.test_labels[:count], pixels * PIXEL, options, generator)
+        found = attacked(attack, test[:count], labels[:count], pixels * PIXEL, options, generator)
         for way, broken in zip(("final", "any"), found, strict=True):
-            right[f"{options.restarts}PGD-{options.attack_steps} at {pixels}/255 {way}"] = clean[:count] & ~broken
+            right[f"{options.restarts}PGD-{options.attack_steps} at {pixels}/255 {way}"] = right["clean"][:count] & ~broken
+    timing["attacked"] = time.time() - begun
     record = {
         "experiment": "guided-cifar", "paper": "Table 4", "arm": arm, "skip_misclassified": skip, "seed": seed,
         "architecture": "preact-resnet18",
         "settings": {
             "epochs": options.epochs, "batch": options.batch, "optimizer": "SGD", "momentum": MOMENTUM, "weight_decay": DECAY,
             "largest_rate": RATE, "schedule": "linear up for 2/5 of the epochs, then down to 0", "train_images": len(data.train),
-            "train_steps": options.train_steps, "train_step_size": options.train_step_size * PIXEL,
+            "train_steps": options.train_steps if sizes.max() > 0 else 0, "train_step_size": options.train_step_size * PIXEL,
             "epsilon": ARMS[arm][0], "small_epsilon": ARMS[arm][1], "images_at_epsilon": int((sizes == sizes.max()).sum()),
             "batch_norm_in_attacks_of_training": "of the batch", "augmentation": "crops of images padded by 4, mirrors",
-            "attack_step_size": 2 * PIXEL, "attack_images": count, "clean_images": len(test),
+            "attack_step_size": 2 * PIXEL,
             "gradients": "bfloat16" if device.type == "cuda" else "float32", "judged_in": "float32",
         },
+        "counts": {kind: len(flag) for kind, flag in right.items()},
         "accuracy": {kind: flag.float().mean().item() for kind, flag in right.items()},
         "right": {kind: jobs.packed(flag.cpu().numpy()) for kind, flag in right.items()},
-        "curve": curve,
-        "timing": {"ready": ready - begun, "trained": trained - ready, "attacked": time.time() - trained},
-        "scores": jobs.digest(scores[arm].tobytes()) if arm in scores else None,
+        "curve": curve, "timing": timing,
+        "scores": jobs.digest(guiding[arm].tobytes()) if guiding else None,
         "versions": jobs.versions(),
     }  # fmt: skip
-    print(f"{name}: {record['accuracy']} {record['timing']}", flush=True)
+    if seed == 0 and not options.smoke:
+        record["precision"] = precision(model, test, labels, options, device)
+    print(f"{name}: {record['accuracy']} {timing} {record.get('precision')}", flush=True)
     return record
 
 
+def precision(model, test, labels, options, device):
+    """Whether gradients in half precision make the attack weaker: one start of PGD at 8/255 on the first images with either."""
+    count = min(1000, len(test))
+    found = {"images": count}
+    for kind in ("half", "single"):
+        attack = Attack(model, count, device, 2 * PIXEL, torch.float32 if kind == "single" else None)
+        one = copy.copy(options)
+        one.restarts = 1
+        broken, _ = attacked(attack, test[:count], labels[:count], 8 * PIXEL, one, torch.Generator(device).manual_seed(7))
+        found[kind] = 1 - broken.float().mean().item()
+    return found
+
+
 def measured(data, options, device):
-    """Seconds of an epoch and of an attack, with this many processes at once."""
-    training = Training(data, epsilons("vanilla-8", len(data.train), 1, {}, 0), False, options, 0, device)
-    for part in range(2):
-        begun, count = time.time(), 0
-        while time.time() - begun < options.measure:
-            for _ in range(5):
-                training.iterate()
-            torch.cuda.synchronize()
-            count += 5
+    """Seconds of an epoch and of an attack, with this many processes at once, which begin together."""
+    training = Training(data, epsilons("vanilla-8", len(data.train), 1, {}, 0), True, options, 0, device)
+    jobs.meet(options.out, options.processes)
+    begun, count = time.time(), 0
+    while time.time() - begun < options.measure:
+        for _ in range(5):
+            training.iterate()
+        torch.cuda.synchronize()
+        count += 5
     seconds = (time.time() - begun) / count
-    print(f"batch {options.batch}: {1e3 * seconds:.2f} ms an iteration, {seconds * training.per_epoch:.1f} s an epoch", flush=True)
-    attack = Attack(training.model, options.attack_batch, device, 2 * PIXEL)
-    torch.cuda.synchronize()
-    begun = time.time()
-    for _ in range(50):
-        attack.step()
-    torch.cuda.synchronize()
-    print(f"PGD-50 on {options.attack_batch} images: {time.time() - begun:.2f} s", flush=True)
+    print(
+        f"{options.processes} processes, batch {options.batch}: {1e3 * seconds:.2f} ms an iteration, {seconds * training.per_epoch:.1f} s "
+        f"an epoch, {seconds * training.per_epoch * options.epochs / options.processes:.0f} s of the GPU a run", flush=True,
+    )  # fmt: skip
+    if options.processes == 1:
+        attack = Attack(training.model.eval(), options.attack_batch, device, 2 * PIXEL)
+        torch.cuda.synchronize()
+        begun = time.time()
+        for _ in range(50):
+            attack.step()
+        torch.cuda.synchronize()
+        print(f"PGD-50 on {options.attack_batch} images: {time.time() - begun:.2f} s", flush=True)
 
 
 def arguments():
@@ -321,19 +423,20 @@ def arguments():
     parser.add_argument("--out", required=True, type=Path, help="a JSON file per run")
     parser.add_argument("--archive", type=Path, help="all of them in one .tar.gz, renewed after every run")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--arms", nargs="+", default=["vanilla-8", "random", "spade", "fragility"], choices=list(ARMS))
-    parser.add_argument("--skip", nargs="+", default=["no", "yes"], choices=["no", "yes"], help="leave misclassified images alone")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--runs", nargs="+", default=DEFAULT, metavar="ARM:SEEDS", help="such as spade-skip:0,1, in their order")
+    parser.add_argument("--scorer", default="cifar-plain-seed0", help="the run whose logits of the training images are kept for scores")
+    parser.add_argument("--train-images", type=int, default=50000)
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--train-steps", type=int, default=7)
     parser.add_argument("--train-step-size", type=float, default=2, help="in pixels")
     parser.add_argument("--restarts", type=int, default=10)
     parser.add_argument("--attack-steps", type=int, default=50)
-    parser.add_argument("--attack-images", type=int, default=2000)
+    parser.add_argument("--attack-images", type=int, nargs=3, default=[2000, 2000, 5000], help="at 2, 4 and 8 pixels")
     parser.add_argument("--attack-batch", type=int, default=1000)
     parser.add_argument("--minutes", type=float, default=1e6, help="take no job that would end later")
     parser.add_argument("--job-seconds", type=float, default=120, help="what a job takes at least, before one is done")
+    parser.add_argument("--patience", type=float, default=0, help="seconds to wait for scores before runs that need none go first")
     parser.add_argument("--measure", type=float, default=0, help="measure training for so many seconds, and do no more")
     parser.add_argument("--synthetic", action="store_true", help="random images, to measure time without data")
     parser.add_argument("--smoke", action="store_true", help="a few images, one epoch: shows that everything runs")
@@ -342,8 +445,19 @@ def arguments():
     options = parser.parse_args()
     if options.smoke:
         options.epochs, options.train_steps, options.restarts, options.attack_steps = 1, 1, 1, 2
-        options.batch, options.attack_batch, options.arms, options.job_seconds = 32, 16, ["vanilla-8", "random"], 1
+        options.batch, options.attack_batch, options.job_seconds = 32, 16, 1
     return options
+
+
+def names_of(runs):
+    """Names of runs; an arm that nobody knows is refused."""
+    names = []
+    for run in runs:
+        title, _, seeds = run.partition(":")
+        if title.removesuffix(SKIP) not in ARMS or not seeds:
+            raise SystemExit(f"--runs expects ARM:SEEDS with one of {', '.join(ARMS)}, got {run}")
+        names += [f"cifar-{title}-seed{int(seed)}" for seed in seeds.split(",")]
+    return names
 
 
 def main():
@@ -358,14 +472,21 @@ def main():
     if options.measure:
         measured(data, options, device)
         return
-    scores = jobs.scores(options.data / "scores.npz", len(data.train))
-    names = [
-        f"cifar-{arm}{'-skip' if skip == 'yes' else ''}-seed{seed}"
-        for seed in options.seeds for skip in options.skip for arm in options.arms
-    ]  # fmt: skip
+    path = options.data / "scores.npz"
+
+    def scores():
+        return jobs.scores(path, len(data.train))
+
+    def can_begin(name):
+        return split_name(name)[0] not in GUIDED or path.exists()
+
+    def run(name):
+        fresh()
+        return run_job(name, data, scores, options, device)
+
     jobs.work(
-        names, options.out, options.archive, options.deadline, options.job_seconds,
-        lambda name: run_job(name, data, scores, options, device),
+        names_of(options.runs), options.out, options.archive, options.deadline, options.job_seconds, run, can_begin,
+        lambda name: 0.2 if split_name(name)[0] in EASY else 1, options.patience,
     )  # fmt: skip
 
 

@@ -1,6 +1,13 @@
 """Work that is recorded once and then replayed on the GPU without the host."""
 
 import torch
+import torch._dynamo
+
+
+def fresh():
+    """Forgets what was compiled for earlier networks of this process. They count toward a limit above which nothing is compiled."""
+    torch._dynamo.reset()
+    torch._dynamo.config.recompile_limit = 64
 
 
 class Compiled:

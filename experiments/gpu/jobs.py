@@ -76,34 +76,93 @@ def pack(folder, archive):
     beside.replace(archive)
 
 
-def work(names, folder, archive, deadline, expected, run):
-    """Takes jobs until none is left or time is short. `run(name)` gives the record of a job."""
+def awaited(path, seconds=3600):
+    """The path, once the file is there."""
+    end = time.time() + seconds
+    while not path.exists():
+        if time.time() > end:
+            raise TimeoutError(f"{path} did not come within {seconds} s")
+        time.sleep(0.2)
+    return path
+
+
+def meet(folder, count):
+    """Returns when `count` processes of one parent have called it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        result, claim = folder / f"{name}.json", folder / f"{name}.claim"
-        if result.exists():
+    (folder / f"{os.getppid()}.{os.getpid()}.here").touch()
+    while len(list(folder.glob(f"{os.getppid()}.*.here"))) < count:
+        time.sleep(0.01)
+
+
+def work(names, folder, archive, deadline, expected, run, can_begin=lambda name: True, weight=lambda name: 1, patience=0):
+    """Takes jobs in their order until none is left or time is short. `run(name)` gives the record of a job, which is expected to take
+    `expected` seconds times its weight. A job that cannot begin yet is waited for, `patience` seconds in all; then others go first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    while True:
+        left = [name for name in names if not (folder / f"{name}.json").exists()]
+        fitting = [name for name in left if time.time() + expected * weight(name) <= deadline]
+        if left and not fitting:
+            print(f"{', '.join(left)}: left for another call, {deadline - time.time():.0f} s are left", flush=True)
+        record, waits = None, False
+        for name in fitting:
+            if not can_begin(name):
+                waits = True
+                if patience > 0:
+                    break
+                continue
+            record = claimed(name, folder, run)
+            if record is not None:
+                break
+        if record is None:
+            if not waits:
+                return  # nothing is left that others are not working on
+            time.sleep(0.5)
+            patience -= 0.5
             continue
-        if time.time() + expected > deadline:
-            print(f"{name}: left for another call, {deadline - time.time():.0f} s are left", flush=True)
-            return
-        with open(claim, "a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            if result.exists():
-                continue
-            begun = time.time()
-            record = run(name)
-            record["seconds"] = time.time() - begun
-            write_json(result, record)
+        if weight(name) == 1:
             expected = 1.05 * record["seconds"]
         if archive:
             with locked(folder / "archive.lock"):
                 pack(folder, archive)
 
 
-def spawn(count, arguments):
-    """The same script as worker processes; returns the largest exit status."""
-    processes = [subprocess.Popen([sys.executable, sys.argv[0], *arguments, "--worker"]) for _ in range(count)]
-    return max(process.wait() for process in processes)
+def claimed(name, folder, run):
+    """Runs a job unless another process is at work on it or has finished it."""
+    result, claim = folder / f"{name}.json", folder / f"{name}.claim"
+    with open(claim, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        if result.exists():
+            return None
+        begun = time.time()
+        record = run(name)
+        record["seconds"] = time.time() - begun
+        write_json(result, record)
+        return record
+
+
+def spawn(count, arguments, tries=2):
+    """The same script as worker processes, each begun again once if it fails; returns the largest exit status."""
+
+    def begun():
+        return subprocess.Popen([sys.executable, sys.argv[0], *arguments, "--worker"])
+
+    running = {begun(): tries - 1 for _ in range(count)}
+    worst = 0
+    while running:
+        time.sleep(0.1)
+        for process, left in list(running.items()):
+            status = process.poll()
+            if status is None:
+                continue
+            del running[process]
+            if status == 0:
+                continue
+            print(f"a process ended with {status}; {left} more tries", flush=True)
+            if left:
+                running[begun()] = left - 1
+            else:
+                worst = max(worst, status, 1)
+    return worst

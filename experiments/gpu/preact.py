@@ -29,6 +29,8 @@ class Block(nn.Module):
 class PreActResNet18(nn.Module):
     def __init__(self):
         super().__init__()
+        self.dtype = None
+        """Of the weights, if they are all of one type other than the images'."""
         self.register_buffer("mean", torch.tensor(MEAN).reshape(1, 3, 1, 1))
         self.register_buffer("deviation", torch.tensor(DEVIATION).reshape(1, 3, 1, 1))
         self.conv = nn.Conv2d(3, 64, 3, 1, 1, bias=False)
@@ -41,6 +43,10 @@ class PreActResNet18(nn.Module):
         self.linear = nn.Linear(512, 10)
 
     def forward(self, x):
-        out = self.conv((x - self.mean) / self.deviation)
+        return self.linear(self.features(x))
+
+    def features(self, x):
+        x = (x - self.mean) / self.deviation
+        out = self.conv(x if self.dtype is None else x.to(self.dtype))
         out = F.relu(self.norm(self.blocks(out)))
-        return self.linear(out.mean((2, 3)))
+        return out.mean((2, 3))

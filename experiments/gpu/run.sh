@@ -35,7 +35,7 @@ mnist | cifar)
   # What earlier calls have finished is not done again.
   mkdir -p "/tmp/$kind-runs"
   cp -n data/done/*.json "/tmp/$kind-runs/" 2>/dev/null
-  timeout 580 python3 "$kind.py" --data data --out "/tmp/$kind-runs" --archive "$out/$kind.tar.gz" "$@"
+  timeout "${LIMIT:-580}" python3 "$kind.py" --data data --out "/tmp/$kind-runs" --archive "$out/$kind.tar.gz" "$@"
   ;;
 esac
 say end

@@ -1,8 +1,11 @@
 """What can be checked without a GPU: python -m pytest test_gpu.py"""
 
 import json
+import time
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -78,6 +81,68 @@ def test_momentum_is_that_of_torch():
     torch.testing.assert_close(one, other)
 
 
+def test_networks_for_attacks_share_batch_norms_and_round_weights():
+    torch.manual_seed(0)
+    model = PreActResNet18().train()
+    other, pairs = cifar.for_attacks(model, torch.float32)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.01 * torch.randn_like(parameter))
+        torch._foreach_copy_([mine for mine, _ in pairs], [theirs for _, theirs in pairs])
+    images = torch.rand(4, 3, 32, 32)
+    before = model.norm.running_mean.clone()
+    one, two = model(images), other(images)
+    torch.testing.assert_close(one, two)
+    assert other.norm.running_mean is model.norm.running_mean and not torch.equal(before, model.norm.running_mean)
+    assert not any(parameter.requires_grad for parameter in other.parameters())
+    assert all(mine.data_ptr() != theirs.data_ptr() for mine, theirs in pairs)
+    assert {mine.dtype for mine, _ in cifar.for_attacks(model, torch.bfloat16)[1]} == {torch.bfloat16}
+    assert len(pairs) == 20 + 2  # convolutions (three in shortcuts), and the last layer with its bias
+
+
+def training(arm, skip=False):
+    options = SimpleNamespace(batch=8, train_steps=3, train_step_size=2, epochs=1)
+    generator = torch.Generator().manual_seed(0)
+    data = SimpleNamespace(
+        train=torch.randint(0, 256, (8, 3, 32, 32), generator=generator, dtype=torch.uint8), train_labels=torch.arange(8)
+    )
+    sizes = cifar.epsilons(arm, 8, 7, {}, 0)
+    return cifar.Training(data, sizes, skip, options, 0, torch.device("cpu"))
+
+
+def test_perturbed_images_stay_within_their_sizes_and_skipped_ones_stay():
+    run = training("random")
+    clean, size = torch.rand(8, 3, 32, 32), run.sizes
+    run.labels.copy_(torch.arange(8))
+    moved = (run._perturbed(clean, size) - clean).abs().amax((1, 2, 3))
+    assert (moved <= size.flatten() + 1e-6).all() and (moved > 8 / 255).all()
+    skipping = training("random", skip=True)
+    with torch.no_grad():
+        right = skipping.model(clean).argmax(1)
+    skipping.labels.copy_(torch.where(torch.arange(8) % 2 == 0, right, (right + 1) % 10))
+    moved = (skipping._perturbed(clean, size) - clean).abs().amax((1, 2, 3))
+    assert (moved[1::2] == 0).all() and (moved[::2] > 0).all()
+
+
+def test_plain_training_leaves_images_alone():
+    run = training("plain")
+    assert not run.is_attacked and training("vanilla-8").is_attacked
+    run._perturbed = None  # would fail if it were called
+    before = run.model.linear.weight.detach().clone()
+    run.optimizer.rate.fill_(0.1)
+    run.iterate()
+    assert not torch.equal(before, run.model.linear.weight)
+
+
+def test_names_of_runs():
+    assert cifar.split_name("cifar-spade-skip-seed2") == ("spade", True, 2)
+    assert cifar.split_name("cifar-vanilla-8-seed0") == ("vanilla-8", False, 0)
+    assert cifar.names_of(["random-skip:0,3"]) == ["cifar-random-skip-seed0", "cifar-random-skip-seed3"]
+    with pytest.raises(SystemExit):
+        cifar.names_of(["randm:0"])
+    assert len(set(cifar.names_of(cifar.DEFAULT))) == len(cifar.names_of(cifar.DEFAULT))
+
+
 def test_crops_are_parts_of_the_image():
     images = torch.arange(2 * 3 * 32 * 32).reshape(2, 3, 32, 32).float() + 1
     crops = cifar.cropped(images, torch.Generator().manual_seed(3))
@@ -96,6 +161,33 @@ def test_network_has_the_usual_size():
 def test_flags_come_back():
     flags = np.random.default_rng(0).random(1003) < 0.3
     np.testing.assert_array_equal(jobs.unpacked(jobs.packed(flags), 1003), flags)
+
+
+def test_jobs_that_cannot_begin_are_waited_for_and_then_left(tmp_path):
+    done, polls = [], []
+
+    def run(name):
+        done.append(name)
+        return {}
+
+    def can_begin(name):
+        polls.append(name)
+        return name != "guided" or len(polls) > 3
+
+    jobs.work(["guided", "other"], tmp_path / "patient", None, 4e9, 1, run, can_begin, patience=60)
+    assert done == ["guided", "other"]
+    done.clear()
+    polls.clear()
+    jobs.work(["guided", "other"], tmp_path / "hasty", None, 4e9, 1, run, can_begin)
+    assert done == ["other", "guided"]
+
+
+def test_counts_of_images_come_from_each_run():
+    assert analyze.count_of({"counts": {"clean": 7, "x": 3}}, "x") == 3
+    assert analyze.count_of({"settings": {"attack_images": 5}}, "clean") == 5
+    assert analyze.count_of({"settings": {"attack_images": 5, "clean_images": 9}}, "clean") == 9
+    assert analyze.is_asked(("spade", True), ("random", False)) and analyze.is_asked(("spade", True), ("spade", False))
+    assert not analyze.is_asked(("random", True), ("vanilla-8", False))
 
 
 def test_pairs_have_the_intervals_of_the_rust_tests():
@@ -135,5 +227,8 @@ def test_finished_jobs_are_not_done_again_and_none_begins_too_late(tmp_path):
     jobs.work(["a", "b", "c"], tmp_path / "runs", archive, 4e9, 1, run)
     jobs.work(["d"], tmp_path / "runs", archive, 0, 1, run)
     assert done == ["a", "b", "c"]
+    # A short job fits where a long one does not.
+    jobs.work(["long", "short"], tmp_path / "runs", archive, time.time() + 50, 100, run, weight=lambda name: 0.2 if name == "short" else 1)
+    assert done == ["a", "b", "c", "short"]
     assert json.loads((tmp_path / "runs" / "c.json").read_text())["name"] == "c"
     assert archive.exists()
