@@ -91,7 +91,7 @@ pub use stages::{
 };
 pub use sweep::{SweepRequest, Swept, sweep};
 pub use tables::{TableFormat, csv_field, markdown_field};
-pub use usage::{OtherStage, Usage};
+pub use usage::{NeedsDense, OtherStage, Usage};
 pub use verdict::verdict;
 pub use wording::{Hint, NoteCode, Voice};
 

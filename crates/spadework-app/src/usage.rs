@@ -8,10 +8,10 @@ use spadework_document::{comparison, is_other_version, layers, score, sweep};
 
 use crate::wording::{Hint, Voice};
 
-/// What needs the numbers of inputs, which sparse rows do not give.
+/// What needs dense inputs and is refused for sparse rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NeedsDense {
-    /// An option.
+pub enum NeedsDense {
+    /// An option, by its name.
     Option(&'static str),
     /// A sweep, whatever its options.
     Sweep,
