@@ -224,7 +224,8 @@ fn of_items_that_keep_no_neighbor_the_farthest_come_first() {
     assert_eq!(first, (0..CLUSTERS * EACH).filter(|&item| is_moved(item)).collect::<Vec<_>>());
     // The order of an embedding is the same, whatever connects the clusters.
     for policy in ["grow", "bridge"] {
-        let call = "select --inputs before.npy --outputs after.npy --task embedding -k 3 --top 20 -q --connectivity";
+        let call =
+            "select --inputs before.npy --outputs after.npy --task embedding -k 3 --top 20 -q --connectivity";
         let mut first = ids(&scene.run(&format!("{call} {policy}")).prints());
         first.sort_unstable();
         assert!(first.iter().all(|&item| is_moved(item)), "{policy}: {first:?}");
