@@ -310,7 +310,7 @@ fn categories_change_as_a_whole() {
     scene.write("table.npy", floats(columns, &rows));
     let categories: Vec<String> = (0..columns).map(|at| usize::from(at >= columns - 2).to_string()).collect();
     scene.write("categories.csv", categories.join(","));
-    let call = "score --inputs table.npy --model mlp.onnx --probe linf:0.01sd --probes 40";
+    let call = "score --inputs table.npy --model mlp.onnx -q --probe linf:0.01sd --probes 40";
     let probe = |options: &str| scene.run(&format!("{call} {options} --json")).json()["probe"].clone();
     let (with, without) = (probe("--probe-categories categories.csv"), probe(""));
     assert_eq!(with["categories"].as_array().unwrap().len(), columns);

@@ -231,8 +231,8 @@ fn of_items_that_keep_no_neighbor_the_farthest_come_first() {
         assert!(first.iter().all(|&item| is_moved(item)), "{policy}: {first:?}");
     }
     let ratio = |at: usize| nodes[at]["distance_ratio"].as_f64().unwrap();
-    // Next are those that these were neighbors of.
-    assert!(ratio(0) > ratio(19) && ratio(19) > 1.5 * ratio(20), "{} {} {}", ratio(0), ratio(19), ratio(20));
+    // Next are those that these were neighbors of: at most three each, or a little more. All others stayed in their cluster.
+    assert!(ratio(19) > 5.0 * ratio(200), "{} {}", ratio(19), ratio(200));
 }
 
 #[test]
