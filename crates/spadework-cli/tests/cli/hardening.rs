@@ -229,7 +229,7 @@ fn parquet_columns_take_the_memory_of_their_numbers() {
         .refuses(2, &["integers.parquet", "got 16000000"]);
     // A page of 900 MB in 28 kB, whose words would be counted when it is unpacked.
     let regressions = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-io/tests/regressions");
-    shell(&scene, &format!("{call} --inputs x.npy --labels {regressions}/page_of_long_words.parquet"))
+    shell(&scene, &format!("{call} --inputs x.npy --labels '{regressions}/page_of_long_words.parquet'"))
         .refuses(2, &["page_of_long_words.parquet", "may unpack to at most"]);
     // As many as 128 MiB hold, and one more.
     write_parquet(&path("more.parquet"), &[("a", Column::F64(&vec![0.0; (128 << 20) / 8 + 1]))]).unwrap();
