@@ -71,7 +71,9 @@ def encode_table(
     if standardize not in (True, False, "robust"):
         raise ValueError(f'`standardize` must be True, False or "robust", got {standardize!r}')
     named = _columns(table, columns)
-    parts, names, numbers = [], [], []
+    parts: list[npt.NDArray[np.float64]] = []
+    names: list[str] = []
+    numbers: list[int] = []
     for name, values, is_category in named:
         if is_category:
             found = sorted(set(values), key=str)
