@@ -164,7 +164,7 @@ fn environment(library: &Path) -> Result<Environment, String> {
         ));
     }
     let unusable = |reason: &String| {
-        format!("{} is not an onnxruntime library of version 1.24 or later: {reason}", library.display())
+        format!("{} is not an onnxruntime library of version 1.20 or later: {reason}", library.display())
     };
     loaded.clone().map_err(|reason| unusable(&reason))
 }
