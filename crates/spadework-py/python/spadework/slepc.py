@@ -168,8 +168,10 @@ def _graph_document(stages: str) -> dict[str, Any]:
 def _member(archive: zipfile.ZipFile, key: str, first: int, count: int) -> npt.NDArray[Any]:
     """A part of an array of one dimension; what comes before it is skipped, what comes behind is not looked at."""
     with archive.open(f"{key}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        # Older versions of NumPy have no types here.
+        headers: Any = np.lib.format
+        version = headers.read_magic(file)
+        read = headers.read_array_header_1_0 if version == (1, 0) else headers.read_array_header_2_0
         _, _, dtype = read(file)
         file.seek(file.tell() + first * dtype.itemsize)
         data = file.read(count * dtype.itemsize)
