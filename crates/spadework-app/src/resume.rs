@@ -29,6 +29,14 @@ impl<'s> Resuming<'s> {
         Self { session, context: session.parts().map_or_else(String::new, |_| context()) }
     }
 
+    /// The monitor for work that depends on something more.
+    pub(crate) fn also_of(mut self, more: impl FnOnce() -> String) -> Self {
+        if self.session.parts().is_some() {
+            self.context = format!("{} {}", self.context, more());
+        }
+        self
+    }
+
     fn file(&self, parts: &Parts, work: &Work<'_>) -> PathBuf {
         let key = work.key(|work| {
             digest_pieces(|take| {
@@ -142,6 +150,8 @@ pub(crate) mod tests {
         assert_eq!(monitor.stored(&work(&data, "k = 6")), None);
         assert_eq!(monitor.stored(&work(&samples(4.0), "k = 5")), None);
         let other = Resuming::new(&session, || "model b".to_owned());
+        assert_eq!(other.stored(&work(&data, "k = 5")), None);
+        let other = Resuming::new(&session, || "model a".to_owned()).also_of(|| "script".to_owned());
         assert_eq!(other.stored(&work(&data, "k = 5")), None);
         session.parts().unwrap().remove("neighbors");
         assert_eq!(monitor.stored(&work(&data, "k = 5")), None);

@@ -382,8 +382,8 @@ impl<'w> Walk<'w> {
         };
         let ScoreRequest { data, params, .. } = request;
         let runner = ModelRunner::new(&data.run, params, Some(&sides.input), session);
-        let (prepared, _) = runner.prepare(&model.file)?;
-        let monitor = session.monitor();
+        let (prepared, monitor) = runner.prepare(&model.file)?;
+        let monitor = &monitor.also_of(|| script.identity());
         let about =
             RunFacts { labels: sides.known.labels.as_ref(), top: request.top, seed: params.seed, monitor };
         let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);

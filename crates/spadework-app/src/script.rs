@@ -14,7 +14,7 @@ use spadework::samples::Values;
 use spadework::{Error as CoreError, Monitor, Samples};
 use spadework_document::variants::VariantsDocument;
 use spadework_io::output::{NpyValues, npy_bytes};
-use spadework_io::{Labels, load_bytes};
+use spadework_io::{Labels, digest_bytes, load_bytes};
 use spadework_probe::{OutputKind, VariantParams, Varied, probe_variants};
 
 use crate::failure::{Failure, Subject};
@@ -46,6 +46,12 @@ impl ScriptRequest {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.params().check()?;
         Script::new(&self.script).map(|_| ())
+    }
+
+    /// What tells the script from another one: its name and its content.
+    pub(crate) fn identity(&self) -> String {
+        let content = std::fs::read(&self.script).map(|content| digest_bytes(&content));
+        format!("{} {}", self.script.display(), content.unwrap_or_default())
     }
 
     fn params(&self) -> VariantParams {

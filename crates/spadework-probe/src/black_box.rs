@@ -73,6 +73,13 @@ impl<'a, M> BlackBox<'a, M> {
         numbers
     }
 
+    /// Goes on after so many times that an earlier run has run the model on so many rows.
+    pub(crate) fn skip(&mut self, times: usize, rows: usize) {
+        self.batches += times;
+        self.evaluations += (times * rows) as u64;
+        self.rounds_done += times as u64;
+    }
+
     /// Takes down what was found of some samples, which are done.
     pub(crate) fn finish(&mut self, numbers: impl Iterator<Item = f64>) {
         let counts = Counts {

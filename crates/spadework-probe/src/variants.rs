@@ -6,6 +6,7 @@
 
 use rand::RngExt;
 use spadework::Samples;
+use spadework::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use spadework::error::Error as CoreError;
 use spadework::monitor::Monitor;
 use spadework::random::{Purpose, drawn, stream, stream_at};
@@ -20,6 +21,8 @@ use crate::probe::{PROBES, ProbeParams};
 
 /// Variants after which a run may end early.
 const LEAST_VARIANTS: usize = 10;
+/// Stands for no variant where the first one with another class is kept.
+const NEVER: u64 = u64::MAX;
 /// Standard deviations that a 95 % interval reaches to either side.
 const REACH: f64 = 1.959_963_984_540_054;
 
@@ -199,6 +202,8 @@ impl Varied {
 /// [`Error::VariantShape`] when a variant has another shape, [`Error::Core`] when the monitor stops the run, and whatever the model and
 /// `perturb` return.
 ///
+/// Where the monitor has a place for parts, an interrupted run goes on there. The place must tell models and `perturb` apart.
+///
 /// ```
 /// use spadework::{Samples, Silent};
 /// use spadework::samples::Values;
@@ -230,53 +235,132 @@ where
 {
     params.check()?;
     monitor.begin(PROBES);
+    let parts = Resumable::new(Work::new("variants", inputs, format!("{params:?}")), monitor.checkpoints());
     let all = (0..inputs.len()).collect();
     let chosen = drawn(all, params.samples, &mut stream(params.seed, Purpose::ProbedSamples));
     let chosen: Vec<u32> = chosen.into_iter().map(|index| index as u32).collect();
     let batch = inputs.rows(&chosen).map_err(Error::from)?;
     let mut model = BlackBox::new(model, params.variants as u64 + 1, None, monitor);
     let clean = model.classes_of(&batch)?;
-    let classes = predictions(&clean);
-    let margins = leads_of(&clean, classes.iter().copied());
-    let sample = |(at, &index): (usize, &u32)| VariedSample {
-        index: index as usize,
-        class: classes[at],
-        margin: margins[at],
-        lowest: margins[at],
-        flips: 0,
-        first_flip: None,
-    };
-    let mut samples: Vec<VariedSample> = chosen.iter().enumerate().map(sample).collect();
-    let mut variants = 0;
-    while variants < params.variants {
-        let variant = perturb(&batch, variants, params.seed_of(variants))?;
-        if (variant.len(), variant.dim()) != (batch.len(), batch.dim()) {
-            let (expected, got) = ([batch.len(), batch.dim()], [variant.len(), variant.dim()]);
-            return Err(Error::VariantShape { variant: variants, expected, got }.into());
-        }
-        let outputs = model.classes_of(&variant)?;
-        let leads = leads_of(&outputs, classes.iter().copied());
-        for ((sample, class), lead) in samples.iter_mut().zip(predictions(&outputs)).zip(leads) {
-            sample.lowest = sample.lowest.min(lead);
-            if class != sample.class {
-                sample.flips += 1;
-                sample.first_flip.get_or_insert(variants);
-            }
-        }
-        variants += 1;
-        if variants >= LEAST_VARIANTS && error_of(&samples, variants) <= params.precision {
-            break;
-        }
+    let mut tally = Tally::of(&chosen, &clean);
+    if tally.take_up(&parts) {
+        model.skip(tally.variants, batch.len());
     }
-    let evaluations = model.evaluations;
+    while !tally.is_done(params) {
+        let counted = variant_of(&batch, tally.variants, params, &mut perturb)
+            .and_then(|variant| model.classes_of(&variant))
+            .map(|outputs| tally.count(&outputs));
+        if let Err(error) = counted {
+            parts.keep(|| tally.state());
+            return Err(error);
+        }
+        parts.keep_if_due(|| tally.state());
+    }
+    parts.keep_result(|| tally.state());
     Ok(Varied {
         params: params.clone(),
-        variants,
-        samples,
-        evaluations,
+        variants: tally.variants,
+        samples: tally.samples,
+        evaluations: model.evaluations,
         inputs: inputs.len(),
         classes: clean.dim(),
     })
+}
+
+/// One variant of the samples, which must be as many rows of as many numbers.
+fn variant_of<E: From<Error>>(
+    batch: &Samples<'_>,
+    number: usize,
+    params: &VariantParams,
+    perturb: &mut impl FnMut(&Samples<'_>, usize, u64) -> Result<Samples<'static>, E>,
+) -> Result<Samples<'static>, E> {
+    let variant = perturb(batch, number, params.seed_of(number))?;
+    let (expected, got) = ([batch.len(), batch.dim()], [variant.len(), variant.dim()]);
+    if got != expected {
+        return Err(Error::VariantShape { variant: number, expected, got }.into());
+    }
+    Ok(variant)
+}
+
+/// What the variants have shown so far.
+struct Tally {
+    samples: Vec<VariedSample>,
+    classes: Vec<usize>,
+    variants: usize,
+}
+
+impl Tally {
+    /// Before the first variant.
+    fn of(chosen: &[u32], clean: &Samples<'_>) -> Self {
+        let classes = predictions(clean);
+        let margins = leads_of(clean, classes.iter().copied());
+        let sample = |((&index, &class), &margin): ((&u32, &usize), &f64)| VariedSample {
+            index: index as usize,
+            class,
+            margin,
+            lowest: margin,
+            flips: 0,
+            first_flip: None,
+        };
+        let samples = chosen.iter().zip(&classes).zip(&margins).map(sample).collect();
+        Self { samples, classes, variants: 0 }
+    }
+
+    /// Whether all variants are done, or more of them would hardly move the share that keeps its class.
+    fn is_done(&self, params: &VariantParams) -> bool {
+        let is_precise = || error_of(&self.samples, self.variants) <= params.precision;
+        self.variants >= params.variants || (self.variants >= LEAST_VARIANTS && is_precise())
+    }
+
+    /// Counts what the outputs of one more variant show.
+    fn count(&mut self, outputs: &Samples<'_>) {
+        let leads = leads_of(outputs, self.classes.iter().copied());
+        for ((sample, class), lead) in self.samples.iter_mut().zip(predictions(outputs)).zip(leads) {
+            sample.lowest = sample.lowest.min(lead);
+            if class != sample.class {
+                sample.flips += 1;
+                sample.first_flip.get_or_insert(self.variants);
+            }
+        }
+        self.variants += 1;
+    }
+
+    /// The margins of the samples are in it too: a model that gives others is another model.
+    fn state(&self) -> Vec<u8> {
+        let of = |number: fn(&VariedSample) -> f64| self.samples.iter().map(number).collect::<Vec<_>>();
+        let mut state = StateWriter::default();
+        state.counts([self.variants as u64].into_iter());
+        state.doubles(&of(|sample| sample.margin));
+        state.doubles(&of(|sample| sample.lowest));
+        state.counts(self.samples.iter().map(|sample| sample.flips as u64));
+        state.counts(self.samples.iter().map(|sample| sample.first_flip.map_or(NEVER, |first| first as u64)));
+        state.into_bytes()
+    }
+
+    /// Goes on where an earlier run was interrupted; whether there was one of the same model.
+    fn take_up(&mut self, parts: &Resumable<'_>) -> bool {
+        parts.stored().and_then(|state| self.read(&state)).is_some()
+    }
+
+    fn read(&mut self, state: &[u8]) -> Option<()> {
+        let mut state = StateReader::new(state);
+        let [variants] = state.some_counts()?;
+        let (margins, lowest) = (state.doubles()?, state.doubles()?);
+        let (flips, first_flips) = (state.counts()?, state.counts()?);
+        let is_same =
+            self.samples.iter().map(|sample| sample.margin.to_bits()).eq(margins.iter().map(|m| m.to_bits()));
+        let count = self.samples.len();
+        if !is_same || [lowest.len(), flips.len(), first_flips.len()] != [count; 3] {
+            return None;
+        }
+        for (at, sample) in self.samples.iter_mut().enumerate() {
+            sample.lowest = lowest[at];
+            sample.flips = flips[at] as usize;
+            sample.first_flip = (first_flips[at] != NEVER).then_some(first_flips[at] as usize);
+        }
+        self.variants = variants as usize;
+        Some(())
+    }
 }
 
 /// A mean of shares with Wilson's interval over the samples: that of the whole numbers of samples next to it. Shares vary at most as much as

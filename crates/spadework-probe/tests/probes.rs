@@ -8,8 +8,8 @@ use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
 use spadework_probe::{
-    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model,
-    probe_regressor, probed_manifold, spread,
+    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, VariantParams, accuracy, broken_variants,
+    probe_model, probe_regressor, probe_variants, probed_manifold, spread,
 };
 
 const DIM: usize = 24;
@@ -521,6 +521,40 @@ fn answers_of_another_model_are_forgotten() {
     };
     let expected = probe_model(&inputs, other, &params, &Silent).unwrap();
     assert_eq!(probe_model(&inputs, other, &params, &memory).unwrap(), expected);
+}
+
+#[test]
+fn variants_that_were_interrupted_go_on_where_they_were() {
+    let many = inputs(3000);
+    let away = |rows: &Samples<'_>, variant: usize, seed: u64| {
+        let by = (variant % 7) as f32 * 0.2 + (seed % 100) as f32 * 0.01;
+        let moved: Vec<f32> = singles(rows).iter().map(|x| x - by).collect();
+        Samples::from_f32(rows.len(), rows.dim(), moved).map_err(Error::from)
+    };
+    let params = VariantParams::default().with_variants(40).with_samples(1000).with_precision(0.004);
+    let whole = probe_variants(&many, linear, away, &params, &Silent).unwrap();
+    assert!((11..40).contains(&whole.variants), "{}", whole.variants);
+    assert!(whole.samples.iter().any(|sample| sample.first_flip.is_some_and(|first| first > 0)));
+    for stop in [1, 5, 10] {
+        let mut asked = 0;
+        let memory = Memory::stopping_after(stop, 1);
+        let stopped = probe_variants(&many, counting(&mut asked, linear), away, &params, &memory);
+        assert_eq!(stopped.unwrap_err(), Error::Core(CoreError::Cancelled));
+        let memory = memory.next(None);
+        let resumed = probe_variants(&many, counting(&mut asked, linear), away, &params, &memory).unwrap();
+        assert_eq!(resumed, whole, "stopped after {stop}");
+        // The samples go through the model again, and so may the variant at which it was stopped.
+        assert!(asked as u64 <= whole.evaluations + 2 * 1000, "stopped after {stop}: {asked}");
+        // Another model does not go on from there.
+        let memory = memory.next(None);
+        let halved = |rows: &Samples<'_>| {
+            let outputs = linear(rows)?;
+            let values: Vec<f64> = outputs.values().all_doubles().iter().map(|value| value / 2.0).collect();
+            Samples::from_f64(rows.len(), 2, values).map_err(Error::from)
+        };
+        let expected = probe_variants(&many, halved, away, &params, &Silent).unwrap();
+        assert_eq!(probe_variants(&many, halved, away, &params, &memory).unwrap(), expected);
+    }
 }
 
 #[test]

@@ -131,6 +131,39 @@ fn a_run_ends_early_and_depends_on_the_seed_alone() {
     assert_ne!(found("--probes 12 --seed 1"), found("--probes 12 --seed 2"));
 }
 
+/// Where the script fails, its variants until then are kept, unless it is another script then.
+#[test]
+fn an_interrupted_run_goes_on_at_the_next_variant() {
+    let scene = scene();
+    let commands = |more: &str| {
+        format!(
+            "[ $1 -lt 7 ] || [ -e mended ] || exit 1\n{more}echo $1 >> calls\n[ $(($1 % 3)) = 1 ] && exec cat v1.npy\nexec cat v0.npy"
+        )
+    };
+    let call = format!("{CALL} --probe-with perturb --probes 9 --out");
+    let calls = || scene.read("calls").split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let variants = |folder: &str| scene.read_json(&format!("{folder}/result.json"))["variants"].clone();
+    script(&scene, &commands(""));
+    scene.run(&format!("{call} result")).refuses(2, &["exit code 1 on variant 7"]);
+    assert_eq!(calls(), ["0", "1", "2", "3", "4", "5", "6"]);
+    scene.write("mended", "");
+    let text = scene.run(&format!("{call} result").replace("--quiet ", "")).stderr;
+    assert!(text.contains("variants continue where an earlier run was interrupted"), "{text}");
+    assert_eq!(calls()[7..], ["7", "8"]);
+    scene.run(&format!("{call} whole")).prints();
+    assert_eq!(variants("result"), variants("whole"));
+    assert_eq!(scene.read("result/nodes.csv"), scene.read("whole/nodes.csv"));
+
+    for file in ["mended", "calls"] {
+        fs::remove_file(scene.path().join(file)).unwrap();
+    }
+    fs::remove_dir_all(scene.path().join("result")).unwrap();
+    scene.run(&format!("{call} result")).refuses(2, &["variant 7"]);
+    script(&scene, &commands(": another script\n"));
+    scene.run(&format!("{call} result")).refuses(2, &["variant 7"]);
+    assert_eq!(calls().len(), 14, "another script starts over");
+}
+
 #[test]
 fn a_script_that_does_not_do_its_part_is_told_once() {
     let scene = scene();
