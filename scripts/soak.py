@@ -3,14 +3,16 @@
 
     scripts/soak.py target/release/spadework --minutes 3 --seed 1
 
-Needs numpy, scipy and mpmath, and onnx and onnxruntime for the last part, which is left out without them. Every part has a quarter
-of the time:
+Needs numpy, scipy and mpmath, and onnx and onnxruntime for the last part, which is left out without them. Every part has an equal
+part of the time:
 
 graphs  random pairs of graphs, with weights over up to eight decades and scales up to 1e±250. The score must agree with a dense
         solution in 60 digits (mpmath, up to 14 nodes) or in double precision (SciPy, when the graphs are well conditioned),
         and lie within its bounds; otherwise the command must refuse with exit code 3.
 files   files of every format, mutated: bytes flipped, cut out, repeated or put in. Exit codes are 0, 2 or 3, stderr has one
         message, no run takes more than 2 GB or 20 seconds.
+results folders of results, of which one file is mutated, read by `report`, `check`, `eigen` and `scores`. As above; a page is
+        complete or absent.
 kills   `score --out` and `compare --out`, of arrays and of a model that is probed, killed with SIGKILL at random moments, then run
         again: numbers and tables must be those of a run that was not interrupted. Parts are kept ten times per second, so that
         most kills are within a stage; how many runs took up parts is counted.
@@ -150,6 +152,15 @@ def mutated(source, content):
     return bytes(content)
 
 
+def ended_well(done):
+    """Whether a call has read a file, or refused it with one message."""
+    if done is None or done.returncode not in (0, 2, 3):
+        return False
+    lines = done.stderr.decode(errors="replace").splitlines()
+    messages = [line for line in lines if not line.startswith(("note: ", "hint: "))]
+    return len(messages) == (done.returncode != 0) and "panicked" not in " ".join(lines)
+
+
 def check_files(binary, source, until, folder):
     counts = {"files": 0, "read": 0, "wrong": 0}
     arrays = [path for path in sorted(FIXTURES.iterdir()) if path.is_file() and path.suffix != ".md"]
@@ -163,15 +174,55 @@ def check_files(binary, source, until, folder):
         other = source.choice([["--outputs", "y.npy"], [outputs, path.name]])
         done = call(binary, ["score", "--json", "-k", "2", inputs, path.name, *other], folder, preexec_fn=limited)
         counts["files"] += 1
-        lines = done.stderr.decode(errors="replace").splitlines() if done else []
-        messages = [line for line in lines if not line.startswith(("note: ", "hint: "))]
-        is_right = done is not None and done.returncode in (0, 2, 3) and "panicked" not in " ".join(lines)
-        is_right = is_right and len(messages) == (done.returncode != 0)
+        is_right = ended_well(done)
         counts["read"] += is_right and done.returncode == 0
         if not is_right:
             counts["wrong"] += 1
             keep(folder, f"files-{counts['files']}-{path.name}")
         (folder / path.name).unlink()
+    return counts
+
+
+def check_results(binary, source, until, folder):
+    counts = {"results": 0, "read": 0, "wrong": 0}
+    generator = np.random.default_rng(source.randrange(1 << 30))
+    np.save(folder / "x.npy", generator.random((60, 5)))
+    for name in ("y", "z"):
+        np.save(folder / f"{name}.npy", generator.random((60, 3)))
+    np.save(folder / "labels.npy", generator.integers(0, 3, 60))
+    arrays = ["--inputs", "x.npy", "--outputs", "y.npy", "--neighbors", "5", "--quiet"]
+    both = [*arrays, "--outputs", "z.npy"]
+    report = ["report", "used", "--output", "page.html", "--quiet"]
+    check = ["check", *arrays, "--max-drop", "100%", "--baseline", "used"]
+    kinds = [
+        (["score", *arrays, "--labels", "labels.npy"], [report, check]),
+        (["compare", *both], [report]),
+        (["sweep", *both], [report]),
+        (["graph", *arrays], [["eigen", "used", "--quiet"], ["scores", "used", "--quiet"]]),
+    ]
+    for at, (command, _) in enumerate(kinds):
+        subprocess.run([binary, *command, "--out", f"whole{at}"], cwd=folder, check=True, capture_output=True)
+    subprocess.run([binary, "eigen", "whole3", "--quiet"], cwd=folder, check=True, capture_output=True)
+    page, used = folder / "page.html", folder / "used"
+    while time.monotonic() < until:
+        at = source.randrange(len(kinds))
+        shutil.copytree(folder / f"whole{at}", used)
+        victim = source.choice(sorted(path for path in used.rglob("*") if path.is_file()))
+        victim.write_bytes(mutated(source, victim.read_bytes()))
+        reader = source.choice(kinds[at][1])
+        done = call(binary, reader, folder, preexec_fn=limited)
+        counts["results"] += 1
+        # A baseline with other numbers may close the gate.
+        is_right = ended_well(done) or (done is not None and done.returncode == 1 and reader is check)
+        is_right = is_right and (page.exists() == (reader is report and done.returncode == 0))
+        is_right = is_right and (not page.exists() or page.read_bytes().rstrip().endswith(b"</html>"))
+        counts["read"] += is_right and done.returncode == 0
+        if not is_right:
+            counts["wrong"] += 1
+            (folder / "stderr").write_bytes(done.stderr if done else b"no end")
+            keep(folder, f"results-{counts['results']}-{reader[0]}-{victim.name}")
+        page.unlink(missing_ok=True)
+        shutil.rmtree(used)
     return counts
 
 
@@ -250,13 +301,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     figures, is_right = [], True
-    parts = [check_graphs, check_files, check_kills]
+    parts = [check_graphs, check_files, check_results, check_kills]
     if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime")):
         parts.append(check_models)
+    seconds = 60 * chosen.minutes / len(parts)
     for part in parts:
         source = random.Random(f"{chosen.seed} {part.__name__}")
         with tempfile.TemporaryDirectory() as folder:
-            counts = part(chosen.binary, source, time.monotonic() + 15 * chosen.minutes, pathlib.Path(folder))
+            counts = part(chosen.binary, source, time.monotonic() + seconds, pathlib.Path(folder))
         is_right &= counts["wrong"] == 0
         figures.append(", ".join(f"{name} {count:.1e}" if isinstance(count, float) else f"{name} {count}" for name, count in counts.items()))
     print(f"soak: seed {chosen.seed}, {chosen.minutes:g} minutes: " + "; ".join(figures))
