@@ -5,8 +5,11 @@ use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 
-/// Whether the pages of a column lie in the file at all.
+/// Whether the pages of a column lie in the file at all, and unpack to a number of bytes.
 pub(super) fn check_chunk(chunk: Option<&ColumnChunkMetaData>, file_bytes: u64) -> Result<()> {
+    if chunk.is_some_and(|chunk| chunk.uncompressed_size() < 0) {
+        return Err(ParquetError::General("a column unpacks to a negative number of bytes".to_owned()));
+    }
     let range = chunk.and_then(|chunk| {
         let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
         Some((u64::try_from(start).ok()?, u64::try_from(chunk.compressed_size()).ok()?))
@@ -99,5 +102,37 @@ impl Iterator for CheckedPages<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.get_next_page().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parquet::basic::Type as Physical;
+    use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type};
+
+    use super::*;
+
+    fn chunk(offset: i64, compressed: i64, unpacked: i64) -> ColumnChunkMetaData {
+        let numbers = Type::primitive_type_builder("x", Physical::DOUBLE).build().unwrap();
+        let column = ColumnDescriptor::new(Arc::new(numbers), 0, 0, ColumnPath::from("x"));
+        ColumnChunkMetaData::builder(Arc::new(column))
+            .set_data_page_offset(offset)
+            .set_total_compressed_size(compressed)
+            .set_total_uncompressed_size(unpacked)
+            .build()
+            .unwrap()
+    }
+
+    #[test]
+    fn columns_of_forged_sizes_are_refused() {
+        assert!(check_chunk(Some(&chunk(4, 96, 200)), 100).is_ok());
+        for (offset, compressed, unpacked) in
+            [(4, 97, 200), (4, -1, 200), (-4, 50, 200), (i64::MAX, i64::MAX, 200), (4, 96, -1)]
+        {
+            assert!(check_chunk(Some(&chunk(offset, compressed, unpacked)), 100).is_err());
+        }
+        assert!(check_chunk(None, 100).is_err());
     }
 }
