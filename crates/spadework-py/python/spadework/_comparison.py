@@ -39,7 +39,7 @@ class Comparison(Paged, Mapping[str, Report]):
     >>> import numpy as np, spadework
     >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> comparison = spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2)
+    >>> comparison = spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2, task="embedding")
     >>> comparison
     Comparison(turn=1, cut=57.3177)
     >>> comparison["cut"].top_edges(1)

@@ -334,7 +334,7 @@ sketch_error, tolerance, certify, references, indices, task, seed, threads, verb
     >>> import numpy as np, spadework
     >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2).ranking
+    >>> spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2, task="embedding").ranking
     ['turn', 'cut']
     """
     chosen = settings(**named(locals(), settings))

@@ -112,7 +112,7 @@ def check(
     >>> import numpy as np, spadework
     >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> spadework.check(ring, ring[:, ::-1], min_overlap="90%", neighbors=2).outcome
+    >>> spadework.check(ring, ring[:, ::-1], min_overlap="90%", neighbors=2, task="embedding").outcome
     'pass'
     """
     limits = {
