@@ -124,7 +124,7 @@ impl<'a> RawArray<'a> {
         Ok(())
     }
 
-    /// The values by what they are, bytes not taken for pixels.
+    /// The values by what they are, row after row, bytes not taken for pixels.
     pub(crate) fn plain_numbers(&self, name: &str) -> Result<Vec<f64>> {
         match self.description.element {
             Element::F16 | Element::Bf16 | Element::F32 | Element::F64 => Ok(match self.numbers() {
@@ -137,7 +137,9 @@ impl<'a> RawArray<'a> {
                     values.push(value as f64);
                     Ok(())
                 })?;
-                Ok(values)
+                let Description { layout, shape, .. } = &self.description;
+                let is_by_columns = *layout == Layout::ColumnMajor && shape.len() > 1;
+                Ok(if is_by_columns { to_row_major(&values, shape) } else { values })
             }
         }
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::array::RawArray;
 use crate::dataset::Dataset;
+use crate::element::Numbers;
 use crate::error::{Error, Format, Result, begins};
 use crate::formats::scipy_matrix::is_matrix;
 use crate::formats::{cifar, csv, idx, npy, npz, parquet, safetensors};
@@ -24,6 +25,31 @@ use crate::{cinic, digits, named};
 /// When there is no such file, its format is not known, or its contents do not follow the format.
 pub fn load(argument: &str) -> Result<Dataset> {
     load_mapping_from(argument, MAP_FROM)
+}
+
+/// Loads the numbers that a user's argument names as [`load`] does, row after row, but takes bytes for themselves and not for pixels:
+/// for numbers that say something of the columns of others.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_numbers(argument: &str) -> Result<Vec<f64>> {
+    let images = || Ok(load(argument)?.samples()?.values().all_doubles().into_owned());
+    let Source::File { path, key } = resolve(argument)? else { return images() };
+    let file = FileBytes::open(&path, MAP_FROM)?;
+    let format = detect(&path, &file, argument)?;
+    refuse_key(format, key, argument)?;
+    let table = match format {
+        Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
+            return raw_array(format, &file, key, argument)?.plain_numbers(argument);
+        }
+        Format::Parquet => parquet::parse_plain(&file, key, argument)?,
+        Format::Csv => csv::parse(&file, key, argument)?,
+        Format::Cifar => return images(),
+    };
+    Ok(match table.numbers {
+        Numbers::F32(values) => values.into_iter().map(f64::from).collect(),
+        Numbers::F64(values) => values,
+    })
 }
 
 /// Loads an array from memory; `name` tells the format by its ending, as a file's name would.
@@ -310,6 +336,27 @@ mod tests {
             let owned = mapped.into_samples().unwrap();
             assert_eq!(owned.values().all_doubles(), wide.values().all_doubles(), "{descr}");
         }
+    }
+
+    /// Bytes are 0 to 255, wherever they come from.
+    #[test]
+    fn numbers_of_columns_are_not_pixels() {
+        let folder = tempfile::tempdir().unwrap();
+        let in_folder = |name: &str| folder.path().join(name);
+        let (array, bytes) = (in_folder("x.npy"), [0, 1, 2, 3, 4, 5, 6, 255]);
+        narrow_file(&array, "|u1", &bytes);
+        let expected = bytes.map(f64::from);
+        let numbers = |path: &Path| load_numbers(&path.display().to_string()).unwrap();
+        assert_eq!(numbers(&array), expected);
+        // The same by columns.
+        let text = std::fs::read(&array).unwrap();
+        let at = text.windows(5).position(|word| word == b"False").unwrap();
+        let by_columns = [&text[..at], b"True ", &text[at + 5..]].concat();
+        std::fs::write(&array, by_columns).unwrap();
+        assert_eq!(numbers(&array), [0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 255.0]);
+        let table = in_folder("x.csv");
+        std::fs::write(&table, "0.5,1,2\n").unwrap();
+        assert_eq!(numbers(&table), [0.5, 1.0, 2.0]);
     }
 
     #[test]
