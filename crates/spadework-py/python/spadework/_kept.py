@@ -102,9 +102,9 @@ def identity(value: Any) -> bytes:
     if array.ndim > 0:
         return _joined(f"objects {array.shape}", array.ravel().tolist())
     # The text of an object that has none of its own is its address, which is another in every process.
-    kind = type(value)
-    has_text = kind.__repr__ is not object.__repr__ or kind.__str__ is not object.__str__
-    return f"{kind.__qualname__} {value if has_text else ''}".encode("utf-8", "surrogatepass")
+    text = repr(value)
+    own = "" if text == object.__repr__(value) else text
+    return f"{type(value).__qualname__} {own}".encode("utf-8", "surrogatepass")
 
 
 def _joined(kind: str, parts: Iterable[Any]) -> bytes:
