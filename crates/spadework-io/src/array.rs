@@ -197,6 +197,7 @@ mod tests {
         let columns =
             RawArray::new(describe(&[2, 3], Layout::ColumnMajor), vec![1, 4, 2, 5, 3, 6], "x").unwrap();
         assert_eq!(columns.numbers(), Numbers::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+        assert_eq!(columns.plain_numbers("x").unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         // Value 100·i + 10·j + k at [i, j, k] of a 2 × 2 × 2 array.
         let cube = vec![0, 100, 10, 110, 1, 101, 11, 111];
         let cube = RawArray::new(describe(&[2, 2, 2], Layout::ColumnMajor), cube, "x").unwrap();

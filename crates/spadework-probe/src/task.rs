@@ -165,8 +165,7 @@ fn are_directions(outputs: &Samples<'_>) -> bool {
             return false;
         }
         let sum: f64 = numbers.iter().sum();
-        are_probabilities &=
-            (sum - 1.0).abs() <= SLACK_OF_SUM && numbers.iter().all(|&number| number >= 0.0);
+        are_probabilities &= (sum - 1.0).abs() <= SLACK_OF_SUM && numbers.iter().all(|&number| number >= 0.0);
     }
     !are_probabilities
 }
@@ -250,15 +249,18 @@ mod tests {
     fn sure_probabilities_are_classes() {
         for classes in [2_usize, 10] {
             let softmax = |sample: usize| {
-                let logit = |class: usize| {
-                    let lead = if class == sample % classes { 12.0 + sample as f64 } else { 0.0 };
+                let logit = move |class: usize| {
+                    let lead = if class == sample % classes { 9.0 + sample as f64 } else { 0.0 };
                     lead + (class * 7 % 5) as f64 / 10.0
                 };
                 let total: f64 = (0..classes).map(|class| logit(class).exp()).sum();
                 (0..classes).map(move |class| logit(class).exp() / total)
             };
             let rows: Vec<f64> = (0..20).flat_map(softmax).collect();
-            let halves: Vec<f64> = rows.iter().map(|number| (number * 2048.0).round() / 2048.0).collect();
+            // As many digits as half precision has.
+            let half =
+                |&number: &f64| f64::from(f32::from_bits(((number as f32).to_bits() + 0x1000) & !0x1fff));
+            let halves: Vec<f64> = rows.iter().map(half).collect();
             let opposite: Vec<f64> = rows.iter().map(|number| -number).collect();
             for (rows, expected) in [
                 (rows, OutputKind::Classes),

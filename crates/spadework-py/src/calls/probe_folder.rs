@@ -27,8 +27,7 @@ impl ProbeFolder {
         data: BTreeMap<String, PyBackedBytes>,
     ) -> PyResult<Self> {
         let recipe = asked.iter().fold(Recipe::new(), |recipe, (name, value)| recipe.with(name, value));
-        let recipe =
-            data.iter().fold(recipe, |recipe, (name, bytes)| recipe.with(name, digest_bytes(bytes)));
+        let recipe = data.iter().fold(recipe, |recipe, (name, bytes)| recipe.with(name, digest_bytes(bytes)));
         KeptProbes::open(&path, recipe).map(Self).map_err(|failure| exception(py, failure))
     }
 
