@@ -37,36 +37,37 @@ step() {
   esac
 }
 
-# beside FUNCTION: runs a function of steps beside what follows; `join` waits for it, and prints what it printed.
-beside_pid='' beside_log=''
-beside() {
-  beside_log=$(mktemp)
+# background FUNCTION: runs a function of steps in the background; `join` waits for it, and prints what it printed.
+background_pid='' background_log=''
+background() {
+  background_log=$(mktemp)
   # In a group of its own, so that all of it can be ended.
   set -m
   (
     passed=0
     "$1"
-    echo "$passed" >"$beside_log.passed"
-  ) >"$beside_log" 2>&1 </dev/null &
-  beside_pid=$!
+    echo "$passed" >"$background_log.passed"
+  ) >"$background_log" 2>&1 </dev/null &
+  background_pid=$!
   set +m
 }
 
-# Fails where a step failed that ran beside.
+# Fails where a step in the background failed.
 join() {
   local code=0
-  [ -n "$beside_pid" ] || return 0
-  wait "$beside_pid" || code=$?
-  beside_pid=''
-  cat "$beside_log"
+  [ -n "$background_pid" ] || return 0
+  wait "$background_pid" || code=$?
+  background_pid=''
+  cat "$background_log"
   [ "$code" = 0 ] || exit "$code"
-  passed=$((passed + $(cat "$beside_log.passed")))
+  passed=$((passed + $(cat "$background_log.passed")))
 }
 
-# For the end of a script, whatever it is: nothing of what ran beside is left.
-end_beside() {
-  [ -z "$beside_pid" ] || { kill -- "-$beside_pid" 2>/dev/null || true; cat "$beside_log"; }
-  rm -f "$beside_log" "$beside_log.passed"
+# For the end of a script, whatever it is: nothing of what ran in the background is left.
+end_background() {
+  [ -n "$background_log" ] || return 0
+  [ -z "$background_pid" ] || { kill -- "-$background_pid" 2>/dev/null || true; cat "$background_log"; }
+  rm -f "$background_log" "$background_log.passed"
 }
 
 # Whether Debian's packages can be installed: by root, or by sudo where it asks for no password.

@@ -189,7 +189,7 @@ pub(crate) fn about_output_copies(
 ) {
     let Diagnostics { outputs_decided_by_inputs, outputs_decided_by_index, connection, .. } = diagnostics;
     let (count, what) = match diagnostics.ties {
-        // What is left to the index there are copies on both sides, of which the inputs' note speaks.
+        // The index still decides between samples that are copies on both sides; the note on the inputs counts them.
         Some(Ties::Inputs) => {
             (outputs_decided_by_inputs, "their distance at the input decides which of them are neighbors")
         }

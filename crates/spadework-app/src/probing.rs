@@ -1,4 +1,4 @@
-//! Probes of models: what probes of the samples show.
+//! Probes of models: how their outputs change on perturbed samples.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use spadework::error::size_in_words;
-use spadework::neighbors::most_search_bytes;
+use spadework::neighbors::{Ties, most_search_bytes, most_tied_bytes};
 use spadework::pipeline::bytes_after_search;
 use spadework::{Samples, SpadeParams};
 
@@ -18,7 +18,7 @@ pub(crate) struct Needs {
     pub(crate) inputs: u64,
     /// The numbers of the outputs.
     pub(crate) outputs: u64,
-    /// The larger of the two searches, at most.
+    /// The larger of the two searches, at most, and what it adds if the inputs decide between equal outputs.
     pub(crate) search: u64,
     /// Graphs, eigenvectors and scores, about.
     pub(crate) graphs: u64,
@@ -36,10 +36,14 @@ impl Needs {
             (bytes as u128 * samples as u128 / given.len() as u128) as u64
         };
         let search = |side: &Samples<'_>| all(most_search_bytes(side, params.neighbors), side);
+        let tied = match params.ties {
+            Ties::Inputs => all(most_tied_bytes(inputs, outputs, params.neighbors), outputs),
+            Ties::Index => 0,
+        };
         Self {
             inputs: all(inputs.values().bytes(), inputs),
             outputs: all(outputs.values().bytes(), outputs),
-            search: search(inputs).max(search(outputs)),
+            search: search(inputs).max(search(outputs)) + tied,
             graphs: bytes_after_search(samples, params.neighbors) as u64,
         }
     }
@@ -117,6 +121,23 @@ mod tests {
         // Few samples stand for many.
         assert_eq!(of(&bytes, 4000).inputs, 400_000);
         assert!(of(&bytes, 4000).search >= 1000 * of(&bytes, 4).search);
+    }
+
+    /// Rows of neighbors (16 bytes each), and copies of both sides.
+    #[test]
+    fn equal_outputs_take_more_where_the_inputs_decide() {
+        let inputs = Samples::from_f32(100, 50, (0_u16..5000).map(f32::from).collect::<Vec<f32>>()).unwrap();
+        let outputs = |different: u16| {
+            let rows: Vec<f32> = (0..100).map(|row| f32::from(row % different)).collect();
+            Samples::from_f32(100, 1, rows).unwrap()
+        };
+        let search = |different, ties| {
+            let params = SpadeParams::default().with_neighbors(10).with_ties(ties);
+            Needs::of(&inputs, &outputs(different), 100, &params).search
+        };
+        assert_eq!(search(100, Ties::Inputs), search(100, Ties::Index));
+        assert_eq!(search(7, Ties::Index), search(100, Ties::Index));
+        assert!(search(7, Ties::Inputs) > search(100, Ties::Index) + 100 * 10 * 16 + 100 * 50 * 4);
     }
 
     #[test]

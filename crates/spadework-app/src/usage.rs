@@ -220,8 +220,9 @@ impl Usage {
                 )
             }
             Usage::ProbedEmbedding => format!(
-                "probes need a classifier or a regressor, but these outputs count as an embedding: {} says so, or the \
-                 labels are not classes of the outputs (if they are, pass {}). Compare two embeddings by their overlap",
+                "probes need a classifier or a regressor, but these outputs count as an embedding: {} says so, the labels are \
+                 not classes of the outputs, or there are no labels and all rows have the length 1. If the outputs are classes, \
+                 pass {}. Compare two embeddings by their overlap",
                 voice.argument("task", "embedding"),
                 voice.argument("task", "classes")
             ),

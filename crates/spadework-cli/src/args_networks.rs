@@ -189,12 +189,13 @@ pub(crate) struct CleverArgs {
     /// The norm of perturbations
     #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::L2, help_heading = "Method")]
     pub(crate) norm: NormName,
-    /// The radius of the ball; no score is larger
+    /// The radius of the ball, e.g. 5 or 8/255; no score is larger
     #[arg(
         long,
         value_name = "RADIUS",
         default_value_t = 5.0,
         allow_negative_numbers = true,
+        value_parser = radius,
         help_heading = "Method"
     )]
     pub(crate) radius: f32,

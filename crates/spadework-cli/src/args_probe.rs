@@ -87,9 +87,8 @@ fn categories(file: &str) -> Result<Categories, String> {
 
 /// The numbers in a file, whether it holds one row or one column.
 fn radii(file: &str) -> Result<Radii, String> {
-    let array = spadework_io::load(file).map_err(|error| error.to_string())?;
-    let samples = array.samples().map_err(|error| error.to_string())?;
-    Ok(Radii(samples.values().all_doubles().into()))
+    let numbers = spadework_io::load_numbers(file).map_err(|error| error.to_string())?;
+    Ok(Radii(numbers.into()))
 }
 
 /// `2%` or `0.02`.

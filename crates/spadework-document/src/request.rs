@@ -8,7 +8,6 @@ use serde_with::skip_serializing_none;
 use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::error::UnknownWord;
-use spadework::neighbors::Ties;
 use spadework::pipeline::Spectrum;
 use spadework::samples::{Metric, Standardize};
 use spadework_probe::Task;
@@ -26,16 +25,12 @@ pub struct RequestDocument {
     /// How eigenpairs are found: `auto`, `davidson`, `power` or `dense`.
     pub solver: String,
     /// The distance between inputs: `euclidean`, `cosine`, `manhattan` or `chebyshev`.
-    #[serde(default = "default_metric")]
     pub input_metric: String,
     /// The distance between outputs, of the same choices.
-    #[serde(default = "default_metric")]
     pub output_metric: String,
     /// Scaling of the input columns: `none`, `standard` or `robust`.
-    #[serde(default = "default_standardize")]
     pub standardize: String,
     /// What decides which of equally near outputs are neighbors, if some outputs are equal: `inputs` or `index`.
-    #[serde(default = "ties_by_index")]
     pub ties: String,
     /// How neighbors are searched: `auto`, `exact` or `approximate`.
     pub search: String,
@@ -52,13 +47,7 @@ pub struct RequestDocument {
     /// Seed of everything random.
     pub seed: u64,
     /// What the outputs are: `auto`, `classes`, `embedding` or `regression`.
-    #[serde(default = "any_task")]
     pub task: String,
-}
-
-/// Of documents from before there was a choice.
-fn any_task() -> String {
-    Task::Auto.to_string()
 }
 
 impl From<&SpadeParams> for RequestDocument {
@@ -82,7 +71,7 @@ impl From<&SpadeParams> for RequestDocument {
             tolerance: params.tolerance,
             certify: params.certainty == Certainty::Certified,
             seed: params.seed,
-            task: any_task(),
+            task: Task::Auto.to_string(),
         }
     }
 }
@@ -134,22 +123,11 @@ impl RequestDocument {
 
     /// Whether distances are taken in the usual way, of which nothing has to be said.
     pub fn has_usual_distances(&self) -> bool {
-        let words = [&self.input_metric, &self.output_metric, &self.standardize];
-        words.map(String::as_str) == [&default_metric(), &default_metric(), &default_standardize()]
+        let metric = Metric::default().to_string();
+        self.input_metric == metric
+            && self.output_metric == metric
+            && self.standardize == Standardize::default().to_string()
     }
-}
-
-/// Results of versions without a choice.
-fn default_metric() -> String {
-    Metric::default().to_string()
-}
-
-fn ties_by_index() -> String {
-    Ties::Index.to_string()
-}
-
-fn default_standardize() -> String {
-    Standardize::default().to_string()
 }
 
 /// The solver that a request names.

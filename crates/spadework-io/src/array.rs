@@ -124,7 +124,7 @@ impl<'a> RawArray<'a> {
         Ok(())
     }
 
-    /// The values by what they are, bytes not taken for pixels.
+    /// The values by what they are, row after row, bytes not taken for pixels.
     pub(crate) fn plain_numbers(&self, name: &str) -> Result<Vec<f64>> {
         match self.description.element {
             Element::F16 | Element::Bf16 | Element::F32 | Element::F64 => Ok(match self.numbers() {
@@ -137,7 +137,9 @@ impl<'a> RawArray<'a> {
                     values.push(value as f64);
                     Ok(())
                 })?;
-                Ok(values)
+                let Description { layout, shape, .. } = &self.description;
+                let is_by_columns = *layout == Layout::ColumnMajor && shape.len() > 1;
+                Ok(if is_by_columns { to_row_major(&values, shape) } else { values })
             }
         }
     }
@@ -195,6 +197,7 @@ mod tests {
         let columns =
             RawArray::new(describe(&[2, 3], Layout::ColumnMajor), vec![1, 4, 2, 5, 3, 6], "x").unwrap();
         assert_eq!(columns.numbers(), Numbers::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+        assert_eq!(columns.plain_numbers("x").unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         // Value 100·i + 10·j + k at [i, j, k] of a 2 × 2 × 2 array.
         let cube = vec![0, 100, 10, 110, 1, 101, 11, 111];
         let cube = RawArray::new(describe(&[2, 2, 2], Layout::ColumnMajor), cube, "x").unwrap();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::array::RawArray;
 use crate::dataset::Dataset;
+use crate::element::Numbers;
 use crate::error::{Error, Format, Result, begins};
 use crate::formats::scipy_matrix::is_matrix;
 use crate::formats::{cifar, csv, idx, npy, npz, parquet, safetensors};
@@ -12,6 +13,7 @@ use crate::labels::Labels;
 use crate::mapping::{FileBytes, MAP_FROM};
 use crate::source::{Source, resolve};
 use crate::stream::{GZIP_MAGIC, Gunzip, gzip_error, read_up_to};
+use crate::table::Table;
 use crate::{cinic, digits, named};
 
 /// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`,
@@ -24,6 +26,34 @@ use crate::{cinic, digits, named};
 /// When there is no such file, its format is not known, or its contents do not follow the format.
 pub fn load(argument: &str) -> Result<Dataset> {
     load_mapping_from(argument, MAP_FROM)
+}
+
+/// Loads the numbers that a user's argument names as [`load`] does, row after row, but takes bytes for themselves and not for pixels:
+/// for numbers that say something of the columns of others.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_numbers(argument: &str) -> Result<Vec<f64>> {
+    let images =
+        || -> Result<Vec<f64>> { Ok(load(argument)?.samples()?.values().all_doubles().into_owned()) };
+    let Source::File { path, key } = resolve(argument)? else { return images() };
+    let file = FileBytes::open(&path, MAP_FROM)?;
+    let format = detect(&path, &file, argument)?;
+    refuse_key(format, key, argument)?;
+    let of_table = |table: Table| match table.numbers {
+        Numbers::F32(values) => values.into_iter().map(f64::from).collect(),
+        Numbers::F64(values) => values,
+    };
+    let numbers = match format {
+        Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
+            raw_array(format, &file, key, argument)?.plain_numbers(argument)?
+        }
+        Format::Parquet => of_table(parquet::parse_plain(&file, key, argument)?),
+        Format::Csv => of_table(csv::parse(&file, key, argument)?),
+        Format::Cifar => images()?,
+    };
+    file.check_unchanged()?;
+    Ok(numbers)
 }
 
 /// Loads an array from memory; `name` tells the format by its ending, as a file's name would.
@@ -310,6 +340,21 @@ mod tests {
             let owned = mapped.into_samples().unwrap();
             assert_eq!(owned.values().all_doubles(), wide.values().all_doubles(), "{descr}");
         }
+    }
+
+    /// Bytes are 0 to 255, wherever they come from.
+    #[test]
+    fn numbers_of_columns_are_not_pixels() {
+        let folder = tempfile::tempdir().unwrap();
+        let in_folder = |name: &str| folder.path().join(name);
+        let (array, bytes) = (in_folder("x.npy"), [0, 1, 2, 3, 4, 5, 6, 255]);
+        narrow_file(&array, "|u1", &bytes);
+        let expected = bytes.map(f64::from);
+        let numbers = |path: &Path| load_numbers(&path.display().to_string()).unwrap();
+        assert_eq!(numbers(&array), expected);
+        let table = in_folder("x.csv");
+        std::fs::write(&table, "0.5,1,2\n").unwrap();
+        assert_eq!(numbers(&table), [0.5, 1.0, 2.0]);
     }
 
     #[test]

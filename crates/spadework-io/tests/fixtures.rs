@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use spadework::samples::Values;
-use spadework_io::{Error, load, load_labels};
+use spadework_io::{Error, load, load_labels, load_numbers};
 
 fn fixture(argument: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -62,6 +62,11 @@ fn integer_fixtures_are_labels() {
         let expected: Vec<i64> =
             case["labels"].as_array().unwrap().iter().map(|v| v.as_i64().unwrap()).collect();
         assert_eq!(labels.ids(), expected, "{argument}");
+        // Numbers that are no samples are not scaled either.
+        if expected.iter().all(|id| id.unsigned_abs() < 1 << 53) {
+            let numbers: Vec<f64> = expected.iter().map(|&id| id as f64).collect();
+            assert_eq!(load_numbers(&fixture(argument)).unwrap(), numbers, "{argument}");
+        }
         tried += 1;
     }
     assert!(tried > 10);

@@ -118,7 +118,8 @@ impl Columns {
         let can_move = |column: &Column| {
             column.category.is_none() && column.step > 0.0 && column.range.least < column.range.most
         };
-        let can_change = |category: &Category| category.options() > 1 && !category.open.is_empty();
+        // Some sample does not have an open category: it can be moved there, whatever it has itself.
+        let can_change = |category: &Category| !category.open.is_empty();
         if !columns.iter().any(can_move) && !found.iter().any(can_change) {
             return Err(Error::NothingMoves { columns: columns.len() });
         }
@@ -200,10 +201,6 @@ impl Category {
         let is_open = |&at: &usize| known[at].range.least < known[at].range.most && radius(at) > 0.0;
         let open = members.iter().copied().filter(is_open).collect();
         Ok(Self { members, open, has_none })
-    }
-
-    fn options(&self) -> usize {
-        self.open.len() + usize::from(self.has_none)
     }
 
     /// The column of the category that a sample has.

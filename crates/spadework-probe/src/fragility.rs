@@ -13,8 +13,8 @@
 //! to 1, the reach would be a distance at the input. But edges between samples underestimate the slope, because an attacker uses
 //! other directions. The exponents were chosen once, over networks of several sources, and are the same for all; so were the
 //! signals: node scores and the labels of neighbors did not improve the ranking. `docs/what-the-scores-mean.md` has the figures.
-//! If there are no margins, the node score replaces the reach. Of embeddings, the samples that keep the fewest neighbors come
-//! first, and node scores order those that keep equally many (`docs/how-to/embeddings.md` has the figures).
+//! If there are no margins, the node score replaces the reach. Of embeddings, the samples that keep the smallest share of their neighbors
+//! come first, and of equal shares those whose former neighbors are farthest away now (`docs/how-to/embeddings.md` has the figures).
 //!
 //! If samples were probed, the reach is multiplied by the share of the margin that the worst probe left, and for samples that
 //! were not probed by the median of these shares.

@@ -12,8 +12,8 @@ use crate::accuracy::{are_classes, deny_classes, predictions};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Task {
     /// Several numbers per sample are taken for classes; for an embedding where the labels show that they are none, or where there are no
-    /// labels and every row has the length 1. A single one is taken for the two classes of labels with two values, and for a predicted
-    /// number otherwise.
+    /// labels and every row has the length 1, unless rows are probabilities. A single one is taken for the two classes of labels with two
+    /// values, and for a predicted number otherwise.
     #[default]
     Auto,
     /// One number per class, or one for two classes.
@@ -150,21 +150,24 @@ impl OutputKind {
     }
 }
 
-/// Whether every row has the length 1, as embedders return them: no classifier's outputs have. Rows with a single number, as of a
-/// classifier that names its class, do not count.
+/// Whether every row has the length 1, as embedders return them. Probabilities do not count: those of a classifier that is sure of each
+/// sample have the length 1 too, but add up to 1.
 fn are_directions(outputs: &Samples<'_>) -> bool {
     /// Rows in half precision are off by less.
     const SLACK: f64 = 5e-3;
-    let mut is_named = true;
+    /// So are sums of probabilities: each is off by 2⁻¹¹ of itself at most.
+    const SLACK_OF_SUM: f64 = 1e-3;
+    let mut are_probabilities = true;
     for row in 0..outputs.len() {
         let numbers = outputs.values().doubles(outputs.place(row));
         let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
         if (length - 1.0).abs() > SLACK {
             return false;
         }
-        is_named &= numbers.iter().filter(|&&number| number != 0.0).count() == 1;
+        let sum: f64 = numbers.iter().sum();
+        are_probabilities &= (sum - 1.0).abs() <= SLACK_OF_SUM && numbers.iter().all(|&number| number >= 0.0);
     }
-    !is_named
+    !are_probabilities
 }
 
 /// The two values of labels, ascending, where they have two.
@@ -239,6 +242,36 @@ mod tests {
         let two = Samples::from_f64(4, 2, vec![0.0; 8]).unwrap();
         assert_eq!(kind(&two, [0, 1, 2, 3]), OutputKind::Embedding);
         assert_eq!(OutputKind::of(Task::Classes, &two, Some(&[0, 1, 2, 3])), OutputKind::Classes);
+    }
+
+    /// The softmax of a classifier that is sure of every sample, in double and in half precision: rows of length 1 that are no directions.
+    #[test]
+    fn sure_probabilities_are_classes() {
+        for classes in [2_usize, 10] {
+            let softmax = |sample: usize| {
+                let logit = move |class: usize| {
+                    let lead = if class == sample % classes { 9.0 + sample as f64 } else { 0.0 };
+                    lead + (class * 7 % 5) as f64 / 10.0
+                };
+                let total: f64 = (0..classes).map(|class| logit(class).exp()).sum();
+                (0..classes).map(move |class| logit(class).exp() / total)
+            };
+            let rows: Vec<f64> = (0..20).flat_map(softmax).collect();
+            // As many digits as half precision has.
+            let half =
+                |&number: &f64| f64::from(f32::from_bits(((number as f32).to_bits() + 0x1000) & !0x1fff));
+            let halves: Vec<f64> = rows.iter().map(half).collect();
+            let opposite: Vec<f64> = rows.iter().map(|number| -number).collect();
+            for (rows, expected) in [
+                (rows, OutputKind::Classes),
+                (halves, OutputKind::Classes),
+                // Numbers below 0 are no probabilities.
+                (opposite, OutputKind::Embedding),
+            ] {
+                let outputs = Samples::from_f64(20, classes, rows).unwrap();
+                assert_eq!(OutputKind::of(Task::Auto, &outputs, None), expected, "{classes} classes");
+            }
+        }
     }
 
     /// Directions without labels are an embedding; labels that name classes, and rows that do, decide otherwise.

@@ -154,6 +154,12 @@ fn categories_change_as_a_whole() {
     let rows = categorical("linf:1", Some(&radii), &OF_COLUMNS, &CATEGORIES).unwrap();
     let first: Vec<[i32; 6]> = rows.iter().step_by(4).copied().collect();
     assert_eq!(parts::<6>(&first, 0), [[0, 0, 0, 100, 0, 50], [0, 100, 0, 0, 0, 50]]);
+    // A single one that may be chosen is enough: samples of others are moved there.
+    let radii = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    let rows = categorical("linf:1", Some(&radii), &OF_COLUMNS, &CATEGORIES).unwrap();
+    let of_sample = |at: usize| rows.iter().skip(at).step_by(4).copied().collect::<Vec<[i32; 6]>>();
+    assert_eq!(parts::<2>(&of_sample(0), 4), [[0, 50], [50, 0]]);
+    assert_eq!(parts::<2>(&of_sample(1), 4), [[50, 0]]);
 }
 
 /// Of a linear model: the number by its step, the best category of each kind, whatever is moved first.

@@ -11,9 +11,12 @@ import textwrap
 import time
 
 import numpy as np
+import pandas
 import pytest
+import scipy.sparse
 
 import spadework
+from spadework.perturb import GraphData, column_noise, feature_dropout, word_dropout
 
 # A script of its own, so that a process that is killed runs the same.
 SCENE = textwrap.dedent(
@@ -128,6 +131,16 @@ def test_ctrl_c_keeps_what_was_probed(kind, uninterrupted, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", ["search", "perturb"])
+def test_ctrl_c_before_anything_is_kept_says_nothing_of_it(kind, tmp_path):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        probe(kind, model(kind, at_call=(1, interrupt)), resume=tmp_path)
+    assert not getattr(interrupted.value, "__notes__", [])
+
+
+@pytest.mark.parametrize("kind", ["search", "perturb"])
 def test_an_error_of_the_model_keeps_what_was_probed(kind, uninterrupted, tmp_path):
     expected, calls = uninterrupted[kind]
 
@@ -201,6 +214,89 @@ def test_a_function_that_differs_elsewhere_is_refused(tmp_path):
 
     with pytest.raises(ValueError, match="the model returns other outputs for the same rows"):
         probe("search", other, resume=tmp_path)
+
+
+def test_a_perturbation_of_another_strength_is_refused(tmp_path):
+    texts = [f"{'good' if at % 3 else 'bad'} film number {at}" for at in range(40)]
+    flags = np.array([[text.startswith("good"), "film" in text] for text in texts], dtype=object)
+    table = pandas.DataFrame({"kind": np.array(["a", "b"] * 20, dtype=object), "size": np.arange(40.0)})
+    sparse = scipy.sparse.csr_array(np.eye(40))
+    cases = {
+        "texts": (texts, lambda batch: np.array(["good" in text for text in batch]), word_dropout(0.2), word_dropout(0.6)),
+        "array": (X, model("perturb"), column_noise(X, 0.05), column_noise(X, 0.5)),
+        "table": (table, lambda rows: rows["size"] > 10, column_noise(table, 0.05), column_noise(table, 0.5)),
+        "objects": (flags, lambda rows: rows[:, 0].astype(bool), shuffled(1), shuffled(2)),
+        "sparse": (sparse, lambda rows: rows.sum(axis=1) > 0.5, scaled(1.5), scaled(2.5)),
+        "graph": (
+            GraphData(sparse, np.eye(40)),
+            lambda graph: graph.features.sum(1) > 0.5,
+            feature_dropout(0.2),
+            feature_dropout(0.6),
+        ),
+    }
+    for kind, (inputs, runs, weak, strong) in cases.items():
+        call = dict(probes=12, precision=0, verbose=False, resume=tmp_path / kind)
+        first = spadework.probe(runs, inputs, perturb=weak, **call)
+        same(spadework.probe(runs, inputs, perturb=weak, **call), first)
+        with pytest.raises(ValueError, match="holds another probe: variant 0 blake3"):
+            spadework.probe(runs, inputs, perturb=strong, **call)
+        same(spadework.probe(runs, inputs, perturb=weak, **call), first)
+
+
+def shuffled(by):
+    return lambda batch, variant, rng: np.roll(batch, by, axis=0)
+
+
+def scaled(by):
+    return lambda batch, variant, rng: batch * by
+
+
+def test_a_perturbation_of_other_samples_is_refused(tmp_path):
+    # The model and the perturbation tell nothing of the second half of the columns.
+    blind, still = lambda x: x[:, :8].sum(1) > 0, lambda batch, variant, rng: batch * 0
+    call = dict(perturb=still, probes=12, precision=0, verbose=False, resume=tmp_path)
+    spadework.probe(blind, X, **call)
+    moved = X.copy()
+    moved[0, 12] += 1
+    with pytest.raises(ValueError, match="holds another probe: inputs blake3"):
+        spadework.probe(blind, moved, **call)
+
+
+def test_ctrl_c_between_two_lines_counts_a_variant_once_or_not_at_all(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPADEWORK_PART_SECONDS", "1000")
+    expected = probe("perturb", model("perturb"), probes=6)
+
+    def interrupted_at(line, folder):
+        """Whether the call was interrupted at this line of the loop, counted from the third variant on."""
+        lines = 0
+
+        def trace(frame, event, _):
+            nonlocal lines
+            if not frame.f_code.co_filename.endswith("_perturbed.py"):
+                return None
+            if event == "line" and runs.calls > 3:
+                lines += 1
+                if lines == line:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            return trace
+
+        runs = model("perturb")
+        sys.settrace(trace)
+        try:
+            probe("perturb", runs, probes=6, resume=folder)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(None)
+        return False
+
+    line = 1
+    while interrupted_at(line, tmp_path / str(line)):
+        same(probe("perturb", model("perturb"), probes=6, resume=tmp_path / str(line)), expected)
+        line += 1
+    # Three variants and their result.
+    assert line > 60
 
 
 def test_a_part_that_is_not_whole_is_not_used(uninterrupted, tmp_path):

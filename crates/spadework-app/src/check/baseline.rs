@@ -92,8 +92,7 @@ fn differs<T: PartialEq + std::fmt::Display>(fact: &str, theirs: &T, ours: &T) -
 
 /// What chose among equally near outputs, where that is not what chose among ours. It does not matter where no outputs are equal.
 fn ties_decided_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
-    // Documents from before there was a choice say only how many copies there were.
-    let had_ties = |d: &ScoreDocument| d.graphs.output.ties.is_some() || d.graphs.output.decided_by_index > 0;
+    let had_ties = |d: &ScoreDocument| d.graphs.output.ties.is_some();
     let [theirs, ours] = [baseline, document].map(|d| &d.made.request.ties);
     differs("choice among equal outputs", theirs, ours).filter(|_| had_ties(baseline) || had_ties(document))
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spadework_document::comparison::CompareDocument;
 
-use crate::support::arrays::{Random, floats};
+use crate::support::arrays::{Random, floats, npy};
 use crate::support::{Scene, assert_holds};
 
 const INPUTS: &str = "score --inputs x.npy --model mlp.onnx --quiet";
@@ -317,6 +317,10 @@ fn categories_change_as_a_whole() {
     assert_eq!((&with["categories"][columns - 1], &with["categories"][0]), (&1.into(), &0.into()));
     assert!(without.get("categories").is_none());
     assert!(with["stability"].as_f64() < without["stability"].as_f64(), "{with} {without}");
+    // Bytes are numbers here, not pixels.
+    let bytes: Vec<u8> = (0..columns).map(|at| u8::from(at >= columns - 2)).collect();
+    scene.write("categories.npy", npy("|u1", false, &[columns], &bytes));
+    assert_eq!(probe("--probe-categories categories.npy"), with);
     let refused = |file: &str| scene.run(&format!("{call} --probe-categories {file}"));
     refused("table.npy").misused(&["--probe-categories", "one whole number per column"]);
     scene.write("few.csv", "0,1,1");

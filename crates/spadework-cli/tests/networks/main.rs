@@ -95,10 +95,11 @@ fn from_training_to_clever() {
     assert_eq!(Some(by_apgd as u64), auto["stages"][0]["broken"].as_u64());
 
     let clever = scene.json(&format!(
-        "clever --model plain {JUDGED} --only 3,5 --radius 2 --batches 20 --points 32 --pool 4 --out judged"
+        "clever --model plain {JUDGED} --only 3,5 --radius 4/2 --batches 20 --points 32 --pool 4 --out judged"
     ));
     let scores: Vec<f64> =
         clever["scores"].as_array().unwrap().iter().map(|score| score["score"].as_f64().unwrap()).collect();
+    assert_eq!(clever["radius"].as_f64(), Some(2.0));
     assert!(scores.iter().all(|score| (0.0..=2.0).contains(score)));
     assert_eq!(clever["minimum"].as_f64().unwrap(), scores[0].min(scores[1]));
     assert_eq!(fs::read_to_string(scene.path("judged/samples.csv")).unwrap().lines().count(), 3);

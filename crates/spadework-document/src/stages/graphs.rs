@@ -55,7 +55,6 @@ pub struct SideFacts {
     /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
     /// Samples with so many exact copies that their distance at the input decides which of them are neighbors.
-    #[serde(default)]
     pub decided_by_inputs: usize,
     /// What decides which of equally near outputs are neighbors: `inputs` or `index`; absent if no two outputs are equal.
     pub ties: Option<String>,

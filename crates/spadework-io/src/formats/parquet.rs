@@ -1,6 +1,7 @@
 //! Parquet files: each numeric column is a column of the array, or one column of equally long lists is its rows.
 
 use std::cell::Cell;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +34,12 @@ const LIST_ITEM: usize = 12;
 
 /// All columns, or the one called `key`.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
-    guard(name, || parse_table(bytes, key, name))
+    guard(name, || parse_table(bytes, key, name, as_pixels))
+}
+
+/// The same with bytes that stand for themselves.
+pub(crate) fn parse_plain(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
+    guard(name, || parse_table(bytes, key, name, |values, _| values))
 }
 
 /// An integer or text column as labels.
@@ -50,17 +56,20 @@ fn guard<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-fn parse_table(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
+/// What becomes of numbers that single precision holds, by the kinds of their columns.
+type Convert = fn(Vec<f32>, &[Kind]) -> Vec<f32>;
+
+fn parse_table(bytes: &[u8], key: Option<&str>, name: &str, convert: Convert) -> Result<Table> {
     let file = File::open(bytes, name)?;
     let leaves = file.choose(key)?;
     if let [leaf] = leaves[..]
         && file.leaf(leaf)?.max_rep_level() == 1
     {
-        return file.read_lists(leaf);
+        return file.read_lists(leaf, convert);
     }
     let kinds = leaves.iter().map(|&leaf| file.numeric_kind(leaf)).collect::<Result<Vec<_>>>()?;
     let numbers = if kinds.iter().all(|kind| kind.fits_f32()) {
-        Numbers::F32(as_pixels(file.read_columns(&leaves, &kinds)?, &kinds))
+        Numbers::F32(convert(file.read_columns(&leaves, &kinds)?, &kinds))
     } else {
         Numbers::F64(file.read_columns(&leaves, &kinds)?)
     };
@@ -243,11 +252,14 @@ impl<'a> File<'a> {
         let too_many = Arc::new(AtomicBool::new(false));
         let within_limit = limit_of(allowed, &too_many);
         let descriptor = self.leaf(leaf)?;
-        // What a header promises is taken for as much as is allowed at most.
+        // What a header promises is asked for up to what is allowed, and touched only as values arrive: more of a large file than there is
+        // must not end the process.
         let chunks = self.reader.metadata().row_groups().iter().filter_map(|group| group.columns().get(leaf));
         let promised = chunks.map(|chunk| u64::try_from(chunk.num_values()).unwrap_or(0));
-        let room = promised.fold(0, u64::saturating_add).min(allowed);
-        let mut column = Column::new(descriptor.max_def_level(), room as usize);
+        let promised = promised.fold(0, u64::saturating_add);
+        let room = usize::try_from(promised.min(allowed)).unwrap_or(usize::MAX);
+        let mut column =
+            Column::new(descriptor.max_def_level(), room).map_err(|_| self.no_room(leaf, promised))?;
         for group in 0..self.reader.num_row_groups() {
             self.reader
                 .get_row_group(group)
@@ -268,6 +280,14 @@ impl<'a> File<'a> {
                 })?;
         }
         Ok(column)
+    }
+
+    fn no_room(&self, leaf: usize, promised: u64) -> Error {
+        let column = self.column_name(leaf);
+        let reason =
+            format!("column `{column}` has {promised} values by its header, more than there is memory for");
+        let cause = io::Error::new(io::ErrorKind::OutOfMemory, reason);
+        Error::Read { path: self.name.into(), cause }
     }
 
     /// Columns of numbers as rows.
@@ -319,11 +339,11 @@ impl<'a> File<'a> {
     }
 
     /// A column of equally long lists; each is a row.
-    fn read_lists(&self, leaf: usize) -> Result<Table> {
+    fn read_lists(&self, leaf: usize, convert: Convert) -> Result<Table> {
         let kind = self.numeric_kind(leaf)?;
         let (shape, numbers) = if kind.fits_f32() {
             let (shape, values) = self.read_rows(leaf, kind)?;
-            (shape, Numbers::F32(as_pixels(values, &[kind])))
+            (shape, Numbers::F32(convert(values, &[kind])))
         } else {
             let (shape, values) = self.read_rows(leaf, kind)?;
             (shape, Numbers::F64(values))
@@ -405,6 +425,7 @@ mod tests {
     use parquet::basic::Compression;
     use parquet::column::page::PageReader;
     use parquet::data_type::{ByteArray, ByteArrayType, Int32Type};
+    use parquet::file::metadata::ParquetMetaDataWriter;
     use parquet::file::properties::{EnabledStatistics, WriterProperties};
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
@@ -447,6 +468,31 @@ mod tests {
         };
         assert_eq!(pages(5000), (true, false));
         assert_eq!(pages(4999), (false, true));
+    }
+
+    /// A header that claims more values than any machine has memory for.
+    #[test]
+    fn forged_numbers_of_values_do_not_end_the_process() {
+        let honest = one_list(5000);
+        let metadata = File::open(&honest, "x").unwrap().reader.metadata().clone();
+        let groups = metadata.row_groups().iter().map(|group| {
+            let column = group.column(0).clone().into_builder().set_num_values(1 << 55).build().unwrap();
+            group.clone().into_builder().set_column_metadata(vec![column]).build().unwrap()
+        });
+        let groups = groups.collect();
+        let metadata = metadata.into_builder().set_row_groups(groups).build();
+        let mut forged = honest.clone();
+        ParquetMetaDataWriter::new(&mut forged, &metadata).finish().unwrap();
+        // A small file gets little room, and as many values as there are.
+        let values = |bytes: &[u8]| parse(bytes, None, "x.parquet").unwrap().numbers.len();
+        assert_eq!(values(&forged), values(&honest));
+        // A huge one would get as much as it claims.
+        let huge = File { bytes: u64::MAX, ..File::open(&forged, "x.parquet").unwrap() };
+        let error = huge.read_lists(0, as_pixels).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x.parquet: cannot be read: column `a` has 36028797018963968 values by its header, more than there is memory for"
+        );
     }
 
     /// One word of 100,000 letters that 2,000 rows have: it is in the file once.

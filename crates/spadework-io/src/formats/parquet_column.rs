@@ -4,6 +4,7 @@
 //! as a repetition level (0: a new row, 1: another item of the same list).
 
 use std::cell::Cell;
+use std::collections::TryReserveError;
 
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -178,12 +179,13 @@ impl Levels {
 
 impl<T> Column<T> {
     /// A column whose values are there at definition level `present`, with room for some.
-    pub(super) fn new(present: i16, room: usize) -> Self {
-        Self {
-            values: Vec::with_capacity(room),
-            levels: Levels { present, ..Levels::default() },
-            text_bytes: 0,
-        }
+    ///
+    /// # Errors
+    /// Where there is not so much room.
+    pub(super) fn new(present: i16, room: usize) -> Result<Self, TryReserveError> {
+        let mut values = Vec::new();
+        values.try_reserve_exact(room)?;
+        Ok(Self { values, levels: Levels { present, ..Levels::default() }, text_bytes: 0 })
     }
 
     /// Decodes one row group behind what is already there, while `within_limit` holds of the number of levels.

@@ -69,7 +69,7 @@ def _as_array(values: Any, argument: str) -> npt.NDArray[Any]:
     if hasattr(values, "columns") and hasattr(values, "to_numpy"):
         return _of_frame(values, argument)
     if hasattr(values, "detach"):
-        values = _of_tensor(values.detach())
+        values = of_tensor(values.detach())
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -90,7 +90,7 @@ def _refuse_other_devices(values: Any, argument: str) -> None:
         )
 
 
-def _of_tensor(tensor: Any) -> Any:
+def of_tensor(tensor: Any) -> Any:
     """A PyTorch tensor that NumPy has a type for; its bfloat16 goes into float32 exactly."""
     if "bfloat16" in str(getattr(tensor, "dtype", "")):
         return tensor.float()

@@ -126,27 +126,36 @@ def probe_with(
     if total == 0:
         raise ValueError("`inputs` must have at least one sample, got none")
     samples = whole_number(samples, "samples", least=1)
-    asked = {"perturb": _name(perturb), "probes": most, "samples": samples, "precision": wanted, "seed": seed}
-    kept = Kept(folder, {**asked, "inputs": total, "tolerance": tolerance})
     chosen = _chosen(total, samples, seed)
     answers = _Answers(model, inputs, chosen, tolerance)
+
+    def variant_of(variant: int) -> Any:
+        batch = perturb(answers.batch, variant, np.random.default_rng([seed, variant]))
+        if _length(batch) != _length(answers.batch):
+            raise ValueError(
+                f"`perturb` must return as many samples as it was given ({_length(answers.batch)}), got {_length(batch)} "
+                f"in variant {variant}"
+            )
+        return batch
+
+    # Perturbations of the same name may differ in their parameters, so one is known by what it makes of the samples.
+    batch = variant_of(0)
+    asked = {"perturb": _name(perturb), "probes": most, "samples": samples, "precision": wanted, "seed": seed}
+    kept = Kept(folder, {**asked, "tolerance": tolerance}, {"inputs": answers.batch, "variant_0": batch})
     first = answers.of(answers.batch, "the inputs")
-    count = _Count(first)
+    count = _Count.of_none(first)
     ended = False
     try:
         while count.variants < most and not ended:
             variant = count.variants
-            batch = perturb(answers.batch, variant, np.random.default_rng([seed, variant]))
-            if _length(batch) != _length(answers.batch):
-                raise ValueError(
-                    f"`perturb` must return as many samples as it was given ({_length(answers.batch)}), got {_length(batch)} "
-                    f"in variant {variant}"
-                )
+            if variant > 0:
+                batch = variant_of(variant)
             answer = answers.of(batch, f"variant {variant}")
-            count.add(variant, answer)
+            # One assignment, so that Ctrl-C finds a variant counted as a whole or not at all.
+            count = count.with_variant(answer)
             if variant == 0:
                 # The samples and the first variant of each go through the model in any case: by these it is recognized.
-                count.take_up(kept.of_model(first.numbers, answer.numbers))
+                count = count.or_of(kept.of_model(first.numbers, answer.numbers))
             kept.keep(count.arrays, now=False)
             if progress is not None:
                 progress("variants", count.variants, most)
@@ -254,24 +263,31 @@ class _Answers:
         return _Answer(rows.argmax(axis=1), rows, None)
 
 
+@dataclass(frozen=True)
 class _Count:
     """What has changed so far."""
 
-    def __init__(self, first: _Answer) -> None:
-        samples = len(first.classes)
-        self.first = first
-        self.variants = 0
-        self.flips: npt.NDArray[np.int64] = np.zeros(samples, dtype=np.int64)
-        self.first_flips: npt.NDArray[np.int64] = np.full(samples, -1, dtype=np.int64)
-        self.probe_margins = None if first.margins is None else first.margins.copy()
+    first: _Answer
+    variants: int
+    flips: npt.NDArray[np.int64]
+    first_flips: npt.NDArray[np.int64]
+    probe_margins: npt.NDArray[np.float64] | None
 
-    def add(self, variant: int, answer: _Answer) -> None:
+    @classmethod
+    def of_none(cls, first: _Answer) -> _Count:
+        """Before the first variant."""
+        samples = len(first.classes)
+        flips, first_flips = np.zeros(samples, dtype=np.int64), np.full(samples, -1, dtype=np.int64)
+        return cls(first, 0, flips, first_flips, first.margins)
+
+    def with_variant(self, answer: _Answer) -> _Count:
+        """After one more variant."""
         flipped = self.first.differs(answer)
-        self.variants = variant + 1
-        self.flips += flipped
-        self.first_flips[flipped & (self.first_flips < 0)] = variant
-        if self.probe_margins is not None and answer.outputs is not None:
-            np.minimum(self.probe_margins, self.first.margins_of(answer.outputs), out=self.probe_margins)
+        margins = self.probe_margins
+        if margins is not None and answer.outputs is not None:
+            margins = np.minimum(margins, self.first.margins_of(answer.outputs))
+        first_flips = np.where(flipped & (self.first_flips < 0), self.variants, self.first_flips)
+        return _Count(self.first, self.variants + 1, self.flips + flipped, first_flips, margins)
 
     @property
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -283,13 +299,12 @@ class _Count:
         }
         return found if self.probe_margins is None else {**found, "probe_margins": self.probe_margins}
 
-    def take_up(self, arrays: dict[str, npt.NDArray[Any]] | None) -> None:
-        """Go on after the variants that an earlier call counted."""
+    def or_of(self, arrays: dict[str, npt.NDArray[Any]] | None) -> _Count:
+        """What an earlier call counted, if it kept anything."""
         if arrays is None:
-            return
-        self.variants = int(arrays["variants"])
-        self.flips, self.first_flips = arrays["flips"], arrays["first_flips"]
-        self.probe_margins = arrays.get("probe_margins")
+            return self
+        variants, margins = int(arrays["variants"]), arrays.get("probe_margins")
+        return _Count(self.first, variants, arrays["flips"], arrays["first_flips"], margins)
 
     def error(self) -> float:
         """Half the width of the 95 % interval that more variants of the same samples could still narrow. A sample that never

@@ -179,7 +179,8 @@ def probe(
     Parameters
     ----------
     model : callable or path
-        A function from inputs (float32, in the shape of ``inputs``, at most a few thousand at a time) to outputs, one row per sample;
+        A function from inputs (a NumPy array of float32 in the shape of ``inputs``, at most a few thousand rows at a time; with
+        ``perturb``, what that returns) to outputs, one row per sample;
         for a classifier the values right before the softmax, for a regressor the numbers that it predicts. Or an ONNX file.
     inputs : array-like of shape (n, ...)
         The samples; uint8 counts as pixels and becomes x/255. Probes stay between 0 and 1 if all inputs do, and otherwise between

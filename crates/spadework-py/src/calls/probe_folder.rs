@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use spadework_app::{Failure as AppFailure, KeptProbes};
 use spadework_document::stages::Recipe;
@@ -17,10 +18,16 @@ pub(crate) struct ProbeFolder(KeptProbes);
 
 #[pymethods]
 impl ProbeFolder {
-    /// Opens the folder for what was asked, in words by name.
+    /// Opens the folder for what was asked, in words by name, of data that are known by their digests.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, asked: BTreeMap<String, String>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        asked: BTreeMap<String, String>,
+        data: BTreeMap<String, PyBackedBytes>,
+    ) -> PyResult<Self> {
         let recipe = asked.iter().fold(Recipe::new(), |recipe, (name, value)| recipe.with(name, value));
+        let recipe = data.iter().fold(recipe, |recipe, (name, bytes)| recipe.with(name, digest_bytes(bytes)));
         KeptProbes::open(&path, recipe).map(Self).map_err(|failure| exception(py, failure))
     }
 

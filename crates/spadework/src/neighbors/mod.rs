@@ -25,8 +25,8 @@ pub use method::SearchMethod;
 pub(crate) use rows::{Doubles, RowSource, Rows, Singles, squared_distances_of, with_both_rows, with_rows};
 pub use rows::{squared_distance_between, squared_distances_between};
 pub use sparse::SparseRows;
-pub use ties::Ties;
 pub(crate) use ties::{TiedNeighbor, TiedSearch};
+pub use ties::{Ties, most_tied_bytes};
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::{Error, Result};

@@ -30,6 +30,22 @@ pub enum Ties {
 
 words! { Ties { Inputs = "inputs", Index = "index" } }
 
+/// Bytes that a search among outputs of which some are equal takes in addition to [`most_search_bytes`](super::most_search_bytes) of both
+/// sides, at most; 0 where all differ.
+pub fn most_tied_bytes(inputs: &Samples<'_>, outputs: &Samples<'_>, neighbors: usize) -> usize {
+    /// Distance and index in a row that has grown to twice what it holds, those that are about to be put there, and an index in a group.
+    const NEIGHBOR: usize = 2 * ENTRY + ENTRY + size_of::<Option<u32>>();
+    const ENTRY: usize = size_of::<(f64, u32)>();
+    /// The rows themselves, and the groups.
+    const SAMPLE: usize = size_of::<Row>() + 2 * size_of::<usize>();
+    if EqualRows::of(outputs).is_none() {
+        return 0;
+    }
+    // Different outputs are searched in a copy, and so are inputs: those that search, and those among which they do.
+    let copies = outputs.values().bytes() + 2 * inputs.values().bytes();
+    copies + outputs.len() * (SAMPLE + neighbors.min(outputs.len()) * NEIGHBOR)
+}
+
 /// A neighbor where something else than the index may decide between equal distances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TiedNeighbor {

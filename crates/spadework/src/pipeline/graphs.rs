@@ -109,8 +109,9 @@ pub(super) fn search_fn<'a>(
             Side::Input => Stage::NeighborsInput,
             Side::Output => Stage::NeighborsOutput,
         });
-        // Indices and distances, as they are found and as they are kept.
-        check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(4))?;
+        // Indices and distances, as they are found and as they are kept; of equal outputs also as rows, which may grow to twice their size.
+        let numbers = if tied.is_some() { 8 } else { 4 };
+        check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(numbers))?;
         // The searches keep their own parts; here lists that are whole are kept until the graphs are.
         let both = tied.as_ref().map(|tied| BothSides(samples, tied.inputs.samples()));
         let data: &dyn Identity = both.as_ref().map_or(samples, |both| both);
