@@ -123,8 +123,8 @@ ship() {
 }
 remove_shipped() { rm -rf "$shipped"/{man,bash-completion,zsh,fish,powershell}; }
 
-# complete SHARE SITE: fails where an installed wheel lacks man pages, completions or licenses, in its folders `share` and `site-packages`.
-complete() {
+# has_all SHARE SITE: fails where an installed wheel lacks man pages, completions or licenses, in its folders `share` and `site-packages`.
+has_all() {
   local file
   for file in "$1"/man/man1/spadework{,-score}.1 "$1/bash-completion/completions/spadework" "$1/zsh/site-functions/_spadework" \
     "$1/fish/vendor_completions.d/spadework.fish" "$1/powershell/spadework.ps1" "$2"/spadework-*.dist-info/licenses/LICENSE-{APACHE,MIT}; do
