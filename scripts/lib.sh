@@ -112,3 +112,30 @@ python_packages() {
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" ||
     skip_all "$what: pip cannot install $*"
 }
+
+# ship: man pages and completions, by the command that the tests compile, where the wheel and the source distribution take them from. They are
+# removed when the script ends. Needs scripts/workspace, and the repository's folder.
+ship() {
+  shipped=$PWD/crates/spadework-py/spadework.data/data/share
+  trap remove_shipped EXIT
+  remove_shipped
+  cargo build --quiet --locked "${tested[@]}" --bin spadework
+  "$target/debug/spadework" share "$shipped"
+}
+remove_shipped() { rm -rf "$shipped"/{man,bash-completion,zsh,fish,powershell}; }
+
+# has_all SHARE SITE: fails where an installed wheel lacks man pages, completions or licenses, in its folders `share` and `site-packages`.
+has_all() {
+  local file
+  for file in "$1"/man/man1/spadework{,-score}.1 "$1/bash-completion/completions/spadework" "$1/zsh/site-functions/_spadework" \
+    "$1/fish/vendor_completions.d/spadework.fish" "$1/powershell/spadework.ps1" "$2"/spadework-*.dist-info/licenses/LICENSE-{APACHE,MIT}; do
+    [ -s "$file" ] || { echo "the wheel does not install $file" >&2; return 1; }
+  done
+}
+
+# alone ENVIRONMENT FOLDER ARGUMENT…: the command of an installed wheel, with nothing else on the path, no compiler above all.
+alone() {
+  local bin=$1/bin folder=$2
+  shift 2
+  (cd "$folder" && env -i PATH="$bin" HOME="$folder" spadework "$@" >out 2>err || { cat err; exit 1; })
+}
