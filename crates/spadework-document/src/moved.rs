@@ -22,7 +22,7 @@ pub struct MovedDocument {
     pub samples: usize,
     /// Neighbors per sample, k.
     pub neighbors: usize,
-    /// The share of the former neighbors that are still neighbors, over all samples.
+    /// The share of the neighbors before that are neighbors after, over all samples.
     pub overlap: ShareDocument,
     /// Which samples were selected, as fields of the document itself.
     #[serde(flatten)]
