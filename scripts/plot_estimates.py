@@ -152,7 +152,7 @@ def page(rows: list[dict]) -> str:
             "- *Under attack*: the accuracy under the strongest of PGD, APGD-CE, APGD-T and Square on the same images, in percent, measured with PyTorch.",
             "  Some networks are less robust than these attacks show ([where it errs](probes.md#how-well-it-works)).",
             "- *Weights*: those in the code, which were fitted to these networks. Errors with each source left out of the fit are",
-            "  [on the other page](probes.md#how-well-it-works). They are about as large.",
+            "  [on the page about probes](probes.md#how-well-it-works). They are about as large.",
             "- *Errors* are estimate minus accuracy under attack, in percentage points; *width* is that of the interval, and *queries* are probes per image.",
             "- *ρ without zeros* leaves out networks of which no image survives the attacks; the number of networks that remain is in parentheses. Many of the accuracies at",
             "  MNIST 0.3 that are not zero are 1 to 6 images of 500. Chance decides their order, so ρ is limited there.",

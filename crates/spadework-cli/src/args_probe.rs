@@ -31,11 +31,11 @@ pub(crate) struct ProbeArgs {
     /// alone.
     #[arg(long, value_name = "FILE", requires = "probe", value_parser = radii, hide_short_help = true)]
     pub(crate) probe_radii: Option<Radii>,
-    /// With --probe linf:RADIUS: a file with one whole number per column of the inputs; the one-hot columns of the same number are a
-    /// category, which changes as a whole
+    /// With --probe linf:RADIUS: a file with one whole number per column of the inputs; columns with the same number are the one-hot
+    /// columns of one feature, which changes as a whole
     ///
-    /// 0 is for columns that are no category. A sample is moved to another category of the same columns, or to none of them if there are
-    /// samples with none; with --probe-radii, only to those whose columns have a number above 0. Other columns of whole numbers
+    /// 0 marks all other columns. A sample is moved to another category of the same feature, or to none if there are
+    /// samples with none; with --probe-radii, only to categories whose columns have a number above 0. Other columns of whole numbers
     /// are then left alone, unless --probe-radii is given, and every column stays between its own smallest and largest number.
     #[arg(long, value_name = "FILE", requires = "probe", value_parser = categories, hide_short_help = true)]
     pub(crate) probe_categories: Option<Categories>,

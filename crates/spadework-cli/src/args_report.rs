@@ -64,7 +64,7 @@ impl From<Figures> for FigureFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A folder made with `score --out`, `compare --out`, `sweep --out` or `layers --out`, or the result.json in it
+    /// A folder that `score`, `select`, `check`, `compare`, `sweep` or `layers` wrote with --out, or the result.json in it
     #[arg(value_name = "RESULT")]
     pub(crate) result: PathBuf,
     /// The page, one HTML file

@@ -24,8 +24,8 @@ pub(crate) struct SelectArgs {
     pub(crate) by: Option<By>,
     /// Select the samples whose neighbors changed most from --outputs to --against
     ///
-    /// They are ordered by the share of their k nearest neighbors that stay, smallest first. The inputs only identify the samples, and
-    /// are needed to run models that are given as files.
+    /// They are ordered by the share of their k nearest neighbors that they keep, smallest first. The inputs do not affect the order;
+    /// they are needed to run models that are given as files.
     #[arg(long, requires = "against", conflicts_with_all = ["by", "probing", "save_graphs", "output_graph", "task"])]
     pub(crate) moved: bool,
     /// With --moved: the outputs of another model for the same samples, or its ONNX file

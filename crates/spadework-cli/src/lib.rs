@@ -76,6 +76,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             {
                 return report(&Failure::without_networks());
             }
+            let error = suggestions::without_hidden_commands(error, &definition::command());
             let error = suggestions::with_similar_value(with_tip(error));
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);

@@ -93,10 +93,13 @@ const EXAMPLES: [(&str, &[&str]); 22] = [
     ("graph", &["spadework graph --inputs X.npy --outputs Y.npy --out graphs"]),
     ("eigen", &["spadework eigen graphs"]),
     ("scores", &["spadework scores graphs"]),
-    ("train", &["spadework train --model lenet5 --data mnist:DIR:train --out net"]),
+    ("train", &["spadework train --model lenet5 --data mnist:DIR --out net"]),
     ("attack", &["spadework attack --inputs mnist:DIR:test --model net.onnx --eps 0.1"]),
     ("completions", &["spadework completions bash > ~/.local/share/bash-completion/completions/spadework"]),
-    ("clever", &["spadework clever --inputs mnist:DIR:test --model net.onnx --top 10"]),
+    (
+        "clever",
+        &["spadework clever --inputs mnist:DIR:test --model net.onnx --node-scores results/nodes.csv:score"],
+    ),
 ];
 
 /// What a command does, how it is called, examples, and only then its options.

@@ -4,10 +4,24 @@
 
 use std::error::Error as _;
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words that are less alike than this by Jaro's measure are not suggested; clap's own limit for options.
 const ALIKE: f64 = 0.7;
+
+/// The error without commands that are not in the help, which clap suggests too.
+pub(crate) fn without_hidden_commands(mut error: clap::Error, commands: &Command) -> clap::Error {
+    let is_hidden = |name: &String| commands.find_subcommand(name).is_some_and(Command::is_hide_set);
+    let Some(ContextValue::Strings(suggested)) = error.remove(ContextKind::SuggestedSubcommand) else {
+        return error;
+    };
+    let shown: Vec<String> = suggested.into_iter().filter(|name| !is_hidden(name)).collect();
+    if !shown.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(shown));
+    }
+    error
+}
 
 /// The error with the word that was probably meant.
 pub(crate) fn with_similar_value(mut error: clap::Error) -> clap::Error {
@@ -24,7 +38,8 @@ pub(crate) fn with_similar_value(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// `linf:0.1` for `lnif:0.1` where `linf:RADIUS` is expected: the word before the colon is compared, the rest stays.
+/// `linf:0.1` for `lnif:0.1` where `linf:RADIUS` is expected: the word before the colon is compared, the rest stays. If that word is right,
+/// the one after a second colon is: `linf:0.1:search` for `linf:0.1:serch`.
 fn similar(typed: &str, expected: &str) -> Option<String> {
     let (word, rest) = typed.split_at(typed.find(':').unwrap_or(typed.len()));
     let is_choice = |choice: &&str| *choice != "or" && choice.starts_with(|c: char| c.is_ascii_lowercase());
@@ -32,7 +47,8 @@ fn similar(typed: &str, expected: &str) -> Option<String> {
     let choices: Vec<&str> = choices.collect();
     if choices.contains(&word) {
         // The word is right; something after it is wrong.
-        return None;
+        let (number, kind) = rest.strip_prefix(':')?.split_once(':')?;
+        return similar(kind, expected).map(|meant| format!("{word}:{number}:{meant}"));
     }
     let word = word.to_lowercase();
     let alike = choices.into_iter().map(|choice| (strsim::jaro(&word, choice), choice));
@@ -52,6 +68,10 @@ mod tests {
         assert_eq!(similar("KNN", graphs).as_deref(), Some("knn"));
         assert_eq!(similar("pca:much", graphs), None, "the word is right; something else is wrong");
         assert_eq!(similar("lnif:0.1", "linf:RADIUS or l2:RADIUS").as_deref(), Some("linf:0.1"));
+        let probes = "linf:RADIUS or l2:RADIUS, and after it :search, :block:SIDE or nothing";
+        assert_eq!(similar("linf:0.1:serch", probes).as_deref(), Some("linf:0.1:search"));
+        assert_eq!(similar("l2:1:blok:4", probes).as_deref(), Some("l2:1:block:4"));
+        assert_eq!(similar("linf:0.1:search", probes), None);
         assert_eq!(similar("zzz", graphs), None);
         assert_eq!(similar("", graphs), None);
     }

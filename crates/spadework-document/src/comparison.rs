@@ -114,14 +114,14 @@ pub struct AgreementDocument {
     /// The first minus the second by the number that ranks them, paired on the same samples; the second minus the first for unevenness, absent for
     /// SPADE scores.
     pub difference: Option<DifferenceDocument>,
-    /// How many most fragile samples of each were compared.
+    /// Number of most fragile samples of each model that were compared.
     pub top: usize,
     /// Share of them that both have in common, 0 to 1.
     pub top_shared: f64,
     /// Spearman's rank correlation of all node scores; absent if all scores of a model are equal.
     #[serialize_always]
     pub spearman: Option<f64>,
-    /// Kendall's rank correlation τ_b of all node scores, likewise.
+    /// Kendall's rank correlation τ_b of all node scores; absent if all scores of a model are equal.
     #[serialize_always]
     pub kendall: Option<f64>,
     /// Share of the subsamples in which `a` scores below `b`, if an interval was requested.

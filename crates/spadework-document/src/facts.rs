@@ -34,8 +34,8 @@ pub struct FactsDocument {
     /// How much outputs vary along input edges within a class, relative to their variation within classes; smaller is
     /// more robust.
     pub roughness: Option<f64>,
-    /// Roughness plus the share of input edges whose two samples get different classes; smaller is more robust. Absent if outputs are no
-    /// classes, or do not vary within them.
+    /// Roughness plus the share of input edges whose two samples get different classes; smaller is more robust. Absent if the outputs
+    /// are not classes, or do not vary within classes.
     pub unevenness: Option<f64>,
     /// Share of the edges that join equal labels, if there are labels.
     pub label_agreement: Option<LabelAgreementDocument>,

@@ -14,9 +14,9 @@ pub const SCHEMA: &str = "spadework.moved/1";
 pub struct MovedDocument {
     /// [`SCHEMA`].
     pub schema: String,
-    /// The outputs before, as the user named them.
+    /// The old outputs, as the user named them.
     pub outputs: String,
-    /// The outputs after, likewise.
+    /// The new outputs, as the user named them.
     pub against: String,
     /// Number of samples.
     pub samples: usize,
@@ -42,10 +42,10 @@ pub struct MovedNodeDocument {
     /// Which sample, as fields of the document itself.
     #[serde(flatten)]
     pub sample: SampleDocument,
-    /// The share of its neighbors before that are its neighbors after.
+    /// The share of its former neighbors that are still its neighbors.
     pub overlap: f64,
-    /// How many times as far as its neighbors after are its neighbors before, by the outputs after: one mean distance divided by the
-    /// other. Of samples with equal overlaps, the largest ratio comes first. Absent where the neighbors after are exact copies.
+    /// The mean distance to its former neighbors divided by the mean distance to its new neighbors, both in the new outputs. Of samples
+    /// with equal overlaps, the one with the largest ratio comes first. Absent if the new neighbors are exact copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance_ratio: Option<f64>,
 }

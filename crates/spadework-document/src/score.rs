@@ -34,7 +34,7 @@ pub const SCHEMA: &str = "spadework.score/4";
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoreDocument {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: String,
     /// The model's name: its file, or what was typed for its outputs.
     pub name: Option<String>,

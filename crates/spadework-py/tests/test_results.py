@@ -122,7 +122,9 @@ def test_notebooks(report, digits):
     assert f"{100 * known['estimate']:.0f}" in report.verdict and "of the neighbors at the input are still neighbors" in page
     assert "No attack was tried" in page
     comparison = spadework.compare(digits["inputs"], {"<b>": digits["standard"], "c": digits["robust"]})
-    assert "&lt;b&gt;" in comparison._repr_html_() and "overlap" in comparison._repr_html_()
+    shown, best = comparison._repr_html_(), comparison.document["models"][0]["estimates"]["overlap"]
+    assert "&lt;b&gt;" in shown and f"2 models on {len(digits['inputs']):,} samples, most robust first by unevenness" in shown
+    assert f"({100 * best['lower']:.1f} – {100 * best['upper']:.1f})" in shown
     first = report.top_nodes(1)[0]
     assert f"<td>{report.margins[first]:.4g}</td><td>{report.fragility[first]:.4g}</td>" in page
     assert "<table>" in spadework.sweep(digits["inputs"], digits["standard"], neighbors=[10])._repr_html_()

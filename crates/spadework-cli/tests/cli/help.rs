@@ -251,6 +251,9 @@ fn a_mistyped_value_gets_a_suggestion() {
     scene
         .run("score --inputs x.npy --model m.onnx --probe lnif:0.1")
         .misused(&["a similar value exists: 'linf:0.1'"]);
+    scene
+        .run("score --inputs x.npy --model m.onnx --probe linf:0.1:serch")
+        .misused(&["a similar value exists: 'linf:0.1:search'"]);
     for (typed, meant) in [("gausian-noise:3", "gaussian-noise:3"), ("fogg:1", "fog:1")] {
         let call = format!("score --inputs x.npy --outputs y.npy --corruption {typed}");
         scene.run(&call).misused(&[&similar(meant)]);
@@ -258,4 +261,6 @@ fn a_mistyped_value_gets_a_suggestion() {
     scene
         .run("score --inputs x.npy --outputs y.npy --solver davidsn")
         .misused(&["a similar value exists: 'davidson'"]);
+    // `share` is for packagers and not in the help.
+    scene.run("scroe").misused(&["exist: 'scores', 'score'"]);
 }

@@ -140,3 +140,17 @@ fn options_of_one_name_take_one_kind_of_value() {
     kinds.retain(|_, values| values.len() > 1);
     assert_eq!(kinds, BTreeMap::new());
 }
+
+#[test]
+fn every_example_of_the_help_is_a_call_that_parses() {
+    for name in GROUPS.iter().flat_map(|(_, names)| names.iter()) {
+        assert!(!calls_of(name).is_empty(), "{name} has no example");
+        for call in calls_of(name) {
+            // Where the shell sends the output is not an argument.
+            let typed = call.split(" > ").next().unwrap();
+            if let Err(error) = command().try_get_matches_from(typed.split(' ')) {
+                panic!("{call}: {error}");
+            }
+        }
+    }
+}

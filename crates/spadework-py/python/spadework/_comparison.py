@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _files, _log
 from ._document import Paged
 from ._optional import needed
-from ._notebook import html_table
+from ._notebook import comparison_html
 from ._report import Report
 
 if TYPE_CHECKING:
@@ -147,10 +147,7 @@ class Comparison(Paged, Mapping[str, Report]):
         return f"Comparison({scores})"
 
     def _repr_html_(self) -> str:
-        rows = [_row(model) for model in self.document["models"]]
-        titles = list(rows[0])
-        cells = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()] for row in rows]
-        return html_table(titles, cells)
+        return comparison_html(self)
 
 
 def _row(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Distortion(Documented):
 
     @property
     def bi_lipschitz(self) -> float:
-        """The larger of both scores."""
+        """The larger of the SPADE score and the reverse score."""
         return float(self.document["bi_lipschitz"])
 
     @property

@@ -22,13 +22,13 @@ class Moved:
     Attributes
     ----------
     indices : ndarray of shape (top,)
-        The samples; those that kept the smallest share of their neighbors come first, and of equal shares those that are farthest from
-        their former neighbors.
+        The samples; those that kept the smallest share of their neighbors come first, and among equal shares those with the largest
+        distance ratio.
     overlaps : ndarray of shape (top,)
         The share of its neighbors that each sample kept.
     distance_ratios : ndarray of shape (top,)
-        How many times as far as its present neighbors its former neighbors are now: one mean distance divided by the other. NaN if the
-        present neighbors are exact copies.
+        The mean distance to a sample's former neighbors divided by the mean distance to its new neighbors, both in the new outputs. NaN if
+        the new neighbors are exact copies.
     document : dict
         What ``spadework select --moved --json`` prints.
     notes : tuple of str

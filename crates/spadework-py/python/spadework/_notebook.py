@@ -1,4 +1,5 @@
-"""What a notebook shows of a report: the answer in a sentence, a small table, and the weakest samples with their pictures."""
+"""What a notebook shows of a report: the answer in a sentence, a small table, and the weakest samples with their pictures. Of a comparison:
+what the models are ranked by, and one row per model."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from ._comparison import Comparison
     from ._report import Report
 
 # Flattened images whose shape is known by their size: digits, MNIST, CIFAR-10.
@@ -74,6 +76,33 @@ def report_html(report: Report) -> str:
     parts += ["<p>weakest samples</p>", pictures(report), html_table(*weakest(report))]
     parts += [f"<p>note: {html.escape(note)}</p>" for note in report.notes]
     return f"<div>{''.join(parts)}</div>"
+
+
+def comparison_html(comparison: Comparison) -> str:
+    models = comparison.document["models"]
+    titles = {"accuracy": "accuracy", "unevenness": "unevenness", "overlap": "neighborhood overlap"}
+    known = {key: title for key, title in titles.items() if any(key in model.get("estimates", {}) for model in models)}
+    what = {**titles, "model-score": "SPADE score"}.get(comparison.ranked_by, comparison.ranked_by)
+    rows = [
+        [model["rank"], model["name"], *(with_span(key, model.get("estimates", {}).get(key)) for key in known), scored(model)]
+        for model in models
+    ]
+    title = f"{len(models)} models on {comparison.document['samples']:,} samples, most robust first by {what}"
+    return f"<div><p><b>{title}</b></p>{html_table(['rank', 'model', *known.values(), 'SPADE score'], rows)}</div>"
+
+
+def with_span(number: str, found: dict[str, Any] | None) -> str:
+    """A number of a model with its 95 % interval. The unevenness is not a share."""
+    if found is None:
+        return ""
+    if number == "unevenness":
+        return f"{found['estimate']:.3f} ({found['lower']:.3f} – {found['upper']:.3f})"
+    return f"{percent(found['estimate'])} ({span(found)})"
+
+
+def scored(model: dict[str, Any]) -> str:
+    interval = model.get("interval")
+    return f"{model['model_score']:.4g}" + (f" ({interval['lower']:.4g} – {interval['upper']:.4g})" if interval else "")
 
 
 def percent(share: float) -> str:

@@ -205,8 +205,8 @@ def probe(
         column alone; a column that holds whole numbers only moves in whole steps, so 1 flips a flag of 0 or 1. Not with
         ``perturb``.
     categories : array-like of one whole number per column, optional
-        Which columns of ``inputs`` are one-hot columns of the same category, with ``linf``: columns of the same number change together,
-        so that a probe moves a sample to another category, or to none of them if there are samples with none. 0 is for other columns.
+        With ``linf``: columns of ``inputs`` with the same number are the one-hot columns of one feature. They change together: a probe
+        moves a sample to another category, or to none if there are samples with none. 0 marks all other columns.
         Columns of whole numbers among those are left alone, unless ``radii`` are given; a category with a radius of 0 is not chosen.
         `encode_table` returns such numbers. Not with ``perturb``.
     probes : int, optional
@@ -227,9 +227,9 @@ def probe(
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     resume : path, optional
-        A folder that keeps what is found every 30 seconds and when the call is interrupted, also by Ctrl-C. The same call goes on
-        from there, and its result is that of an uninterrupted call to the last bit. A folder is of one call: other inputs,
-        arguments or another model are refused. A function is recognized by its outputs for the samples and for a few other rows,
+        A folder in which results are saved every 30 seconds and when the call is interrupted, for example by Ctrl-C. The same call
+        continues from there, and its result equals that of an uninterrupted call to the last bit. Use one folder per call: other inputs,
+        other arguments or another model are refused. A function is recognized by its outputs for the samples and for a few other rows,
         which must therefore be reproducible. A folder that another process uses is refused too.
     seed, threads, verbose
         As in `spadework.score`; ``threads`` not with ``perturb``, whose model is yours.
