@@ -152,7 +152,7 @@ fn several_values_come_out_of_one_run() {
     assert_near(&both[1], &array("mlp", "a1"), "a1");
 }
 
-/// The result of a convolution is there although a `Relu` follows, and what is read in several stages is the same in each.
+/// The result of a convolution is there although a `Relu` follows, together with other values and alone.
 #[test]
 fn values_between_convolutions_come_out_of_one_run() {
     let (model, rows) = (open("stages"), array("stages", "x"));
