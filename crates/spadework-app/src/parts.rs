@@ -61,6 +61,11 @@ impl Parts {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn with_period(self, period: Duration) -> Self {
+        Self { period, ..self }
+    }
+
     /// Where a part lies; `digits` stand for everything that it depends on.
     pub(crate) fn file(&self, name: &str, digits: &str) -> PathBuf {
         self.folder.join(format!("{name}-{digits}.{ENDING}"))
