@@ -178,11 +178,12 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
         ids: sides.known.ids.clone(),
         document,
     };
-    if let Some(folder) = folder {
+    let write = |folder: ResultFolder<'_>| {
         compared.write(&folder)?;
-        folder.commit()?;
-        session.parts().inspect(|parts| parts.remove_all());
-    }
+        folder.commit()
+    };
+    let _lock = folder.map(write).transpose()?;
+    session.parts().inspect(|parts| parts.remove_all());
     write_page(request, &compared, &sides, &session)?;
     if request.page.is_asked() {
         compared.document.timings.total_s = began.elapsed().as_secs_f64();

@@ -65,6 +65,7 @@ fn with_shape(
     let corrupted = with_threads(threads, || {
         Ok::<_, spadework::Error>(corrupt::corrupt(dataset, corruption, shape, seed, monitor))
     })?;
+    spadework_io::check_mapped_files()?;
     let document = CorruptionDocument {
         kind: corruption.kind.to_string(),
         severity: corruption.severity.get(),

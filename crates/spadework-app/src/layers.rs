@@ -81,13 +81,16 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
     if scores.layers.iter().all(Result::is_err) {
         return Err(no_scores(request, &layers, scores));
     }
-    if let Some(folder) = folder {
+    if folder.is_some() {
         document.made.command.clone_from(&request.origin.command);
+    }
+    let write = |folder: ResultFolder<'_>| {
         folder.write_document(&document)?;
         write_layers(folder.path(), folder.tables(), &document)?;
         write_nodes(folder.path(), folder.tables(), &scores, &document, inputs.labels())?;
-        folder.commit()?;
-    }
+        folder.commit()
+    };
+    let _lock = folder.map(write).transpose()?;
     request.page.write(|| layers_page(&document, &request.origin), || layers_charts(&document))?;
     Ok(document)
 }

@@ -102,6 +102,7 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
     let known = KnownOfSamples { labels: labels.as_ref(), ids: ids.as_deref() };
     let document = document(request, names, (&overlap, &ratios), known, &indices, &session);
     let table = table(&document, known);
+    spadework_io::check_mapped_files()?;
     if let Some(folder) = folder {
         folder.write_document(&document)?;
         write_bytes(&folder.path().join("selected.csv"), table.as_bytes())?;

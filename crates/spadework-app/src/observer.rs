@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+#[cfg(test)]
+use std::time::Duration;
 
 use spadework::Monitor;
 use spadework_document::Note;
@@ -41,6 +43,12 @@ impl<'a> Session<'a> {
     /// The same with parts kept in a folder of their own.
     pub(crate) fn keeping_parts_in(self, folder: Option<&Path>) -> Self {
         Self { parts: folder.map(|folder| Parts::in_folder(folder.to_owned())), ..self }
+    }
+
+    /// The same, whenever there is something to keep.
+    #[cfg(test)]
+    pub(crate) fn keeping_always_in(self, folder: &Path) -> Self {
+        Self { parts: Some(Parts::in_folder(folder.to_owned()).with_period(Duration::ZERO)), ..self }
     }
 
     pub(crate) fn parts(&self) -> Option<&Parts> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use spadework_io::check_mapped_files;
 use spadework_io::output::{OutputDir, OutputFile, write_bytes};
 use spadework_report::{Chart, FigureFormat};
 
@@ -45,9 +46,12 @@ impl PageRequest<'_> {
         charts: impl FnOnce() -> Vec<Chart>,
     ) -> Result<(), Failure> {
         if let Some(path) = self.page {
-            write_bytes(path, page()?.as_bytes())?;
+            let page = page()?;
+            check_mapped_files()?;
+            write_bytes(path, page.as_bytes())?;
         }
         if let Some(folder) = self.plots {
+            check_mapped_files()?;
             let folder = OutputDir::create(folder)?;
             for chart in charts() {
                 let file = folder.path().join(format!("{}.{}", chart.name, self.format));

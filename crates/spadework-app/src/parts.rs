@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use spadework_io::digest_bytes;
@@ -14,7 +14,7 @@ pub(crate) const UNFINISHED: &str = ".unfinished";
 const PERIOD: Duration = Duration::from_secs(30);
 /// Another period in seconds, for tests.
 const PERIOD_VARIABLE: &str = "SPADEWORK_PART_SECONDS";
-/// Work that takes this part of the period or less is not kept when it is done.
+/// Work that takes this part of the period or less is not kept when it is done, until all of it together takes as long as a period.
 const SHORT: u32 = 8;
 const ENDING: &str = "part";
 
@@ -40,6 +40,8 @@ pub(crate) struct Parts {
     period: Duration,
     /// When something was kept last.
     kept: Mutex<Instant>,
+    /// How long all work took that was done and not kept.
+    unkept: Mutex<Duration>,
     has_failed: AtomicBool,
 }
 
@@ -57,8 +59,14 @@ impl Parts {
             folder,
             period: period.unwrap_or(PERIOD),
             kept: Mutex::new(Instant::now()),
+            unkept: Mutex::default(),
             has_failed: AtomicBool::new(false),
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_period(self, period: Duration) -> Self {
+        Self { period, ..self }
     }
 
     /// Where a part lies; `digits` stand for everything that it depends on.
@@ -77,9 +85,15 @@ impl Parts {
         is_due
     }
 
-    /// Whether work that took so long is kept when it is done.
+    /// Whether work that took so long is kept when it is done. The more of it was not, the shorter it may be: many short pieces are
+    /// as long as a long one.
     pub(crate) fn is_long(&self, took: Duration) -> bool {
-        took > self.period / SHORT
+        let mut unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_long = took > self.period.saturating_sub(*unkept) / SHORT;
+        if !is_long {
+            *unkept += took;
+        }
+        is_long
     }
 
     /// Something could not be kept; whether that is news.
@@ -109,5 +123,22 @@ impl Parts {
                 && file.extension().is_some_and(|ending| ending == ENDING)
         };
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_work_is_kept_when_much_of_it_was_not() {
+        let period = Duration::from_secs(30);
+        let parts = || Parts::in_folder(PathBuf::new()).with_period(period);
+        assert!(parts().is_long(period / 7) && !parts().is_long(period / 9));
+        for took in [3, 2, 1].map(Duration::from_secs) {
+            let parts = parts();
+            let unkept = (0..1000).filter(|_| !parts.is_long(took)).count() as u32;
+            assert!(unkept > 1 && took * unkept <= period, "{unkept} times {took:?}");
+        }
     }
 }

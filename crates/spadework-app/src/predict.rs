@@ -85,6 +85,7 @@ pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<
         Some(labels) => accuracy(&outputs[0].samples()?, labels.ids())?,
         None => None,
     };
+    spadework_io::check_mapped_files()?;
     Ok(Predicted {
         model: document(&model, values[0].clone(), softmax, &request.run, prepared.library()),
         outputs,
@@ -104,4 +105,31 @@ fn values(request: &PredictRequest<'_>, model: &OnnxModel) -> Result<Vec<String>
         Ok(model.output(&options)?.to_owned())
     };
     request.outputs.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resume::tests::{Quiet, Rewriting, mapped_array, turn};
+    use crate::wording::Voice;
+
+    #[test]
+    fn inputs_that_change_meanwhile_are_refused() {
+        let _turn = turn();
+        let scene = tempfile::tempdir().unwrap();
+        let path = scene.path().join("x.npy");
+        mapped_array(&path, 5 << 16);
+        let inputs = path.display().to_string();
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-model/tests/fixtures/onnx");
+        let request = PredictRequest {
+            model: &format!("{fixtures}/mlp.onnx"),
+            inputs: ArraySource::Named(&inputs),
+            run: RunOptions::default(),
+            outputs: &[],
+            threads: None,
+        };
+        assert_eq!(predict(&request, &Quiet).unwrap().outputs.len(), 1);
+        let message = predict(&request, &Rewriting(&path)).unwrap_err().message(Voice::Command);
+        assert!(message.contains("x.npy") && message.contains("was changed while it was read"), "{message}");
+    }
 }

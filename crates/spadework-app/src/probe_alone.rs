@@ -5,13 +5,13 @@ use std::path::Path;
 
 use spadework::samples::Values;
 use spadework::threads::with_threads;
-use spadework::{Error as CoreError, Samples};
+use spadework::{Error as CoreError, Monitor, Samples};
 use spadework_document::Note;
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::stages::Recipe;
 use spadework_io::corrupt::ImageShape;
 use spadework_io::{digest, digest_bytes};
-use spadework_model::{OnnxModel, RunOptions};
+use spadework_model::{OnnxModel, Prepared, RunOptions};
 use spadework_probe::{
     Error as ProbeError, OutputKind, ProbeParams, ProbedOutputs, Task, probe_model, probe_regressor,
 };
@@ -19,7 +19,7 @@ use spadework_probe::{
 use crate::data::Rows;
 use crate::failure::{Failure, Subject};
 use crate::kept_probes::KeptProbes;
-use crate::model_runner::{note_library, note_output, note_softmax};
+use crate::model_runner::{check_alone, note_library, note_output, note_softmax};
 use crate::observer::{Observer, Session};
 use crate::probing::{ModelProbes, ProbeRequest, grid_of, outputs, unit_of_changes};
 use crate::resume::Resuming;
@@ -90,9 +90,14 @@ pub fn probe(
     request: ProbeModelRequest<'_>,
     observer: &dyn Observer,
 ) -> Result<(ProbedAlone, Vec<Note>), Failure> {
+    let session = Session::new(observer).keeping_parts_in(request.folder);
+    let found = probe_in(&session, request)?;
+    Ok((found, session.notes()))
+}
+
+fn probe_in(session: &Session<'_>, request: ProbeModelRequest<'_>) -> Result<ProbedAlone, Failure> {
     let ProbeModelRequest { model, inputs, labels, target_spread, task, probe, top, seed, threads, folder } =
         request;
-    let session = Session::new(observer).keeping_parts_in(folder);
     suspicions::check_radius(&probe, Some(&inputs.samples))?;
     let sample = inputs.shape.get(1..).filter(|sample| !sample.is_empty()).unwrap_or(&[1]);
     let grid = ImageShape::of_extents(sample).map(grid_of);
@@ -108,22 +113,27 @@ pub fn probe(
         params,
         top,
         is_function: false,
-        session: &session,
+        session,
     };
-    let found = with_threads(threads, || match model {
+    let chosen = call.params.chosen(inputs.samples.len());
+    with_threads(threads, || match model {
         ProbedModel::File { path, run } => {
             let model = OnnxModel::open(path)?;
             let output = model.output(&run)?;
-            note_softmax(&model, output, &session);
+            note_softmax(&model, output, session);
             let options = RunOptions { few_at_a_time: true, ..run.clone() };
             let prepared = model.prepare(sample, &[output], &options)?;
-            note_output(&model, output, &run, &session);
-            note_library(path, &prepared, &session);
-            call.probe(&mut |rows| outputs(&prepared, rows, session.monitor()))
+            note_output(&model, output, &run, session);
+            note_library(path, &prepared, session);
+            let monitor = Resuming::new(session, || format!("{} {sample:?} {run:?}", model.content_digest()));
+            let clean = CleanOutputs::of_file((path, &prepared), &inputs.samples, &chosen, &monitor)?;
+            call.probe(clean, &mut |rows| outputs(&prepared, rows, session.monitor()))
         }
-        ProbedModel::Function(function) => Call { is_function: true, ..call }.probe(function),
-    })?;
-    Ok((found, session.notes()))
+        ProbedModel::Function(function) => {
+            let clean = CleanOutputs::of_function(function, &inputs.samples, &chosen)?;
+            Call { is_function: true, ..call }.probe(clean, function)
+        }
+    })
 }
 
 /// A request with its parameters.
@@ -171,8 +181,7 @@ type Run<'a> = &'a mut (dyn FnMut(&Samples<'_>) -> Result<Samples<'static>, Fail
 
 impl Call<'_> {
     /// Looks at what the outputs are, and probes the model accordingly.
-    fn probe(&self, model: Run<'_>) -> Result<ProbedAlone, Failure> {
-        let mut clean = CleanOutputs::of(self.inputs, self.params.chosen(self.inputs.len()), model)?;
+    fn probe(&self, mut clean: CleanOutputs<'_>, model: Run<'_>) -> Result<ProbedAlone, Failure> {
         let outputs = self.kept.as_ref().map(|kept| -> Result<String, Failure> {
             let others = model(&clean.crossings()?)?;
             let outputs = digest_bytes(format!("{} {}", digest(&clean.outputs), digest(&others)).as_bytes());
@@ -221,8 +230,23 @@ struct CleanOutputs<'a> {
 }
 
 impl<'a> CleanOutputs<'a> {
-    fn of(inputs: &'a Samples<'a>, chosen: Vec<usize>, model: Run<'_>) -> Result<Self, Failure> {
-        let chosen: Vec<u32> = chosen.into_iter().map(|at| at as u32).collect();
+    /// A file can be read, so its outputs are kept like those of a score.
+    fn of_file(
+        (path, model): (&str, &Prepared),
+        inputs: &'a Samples<'a>,
+        chosen: &[usize],
+        monitor: &dyn Monitor,
+    ) -> Result<Self, Failure> {
+        let chosen: Vec<u32> = chosen.iter().map(|&at| at as u32).collect();
+        let rows = if chosen.len() == inputs.len() { inputs.view() } else { inputs.rows(&chosen)? };
+        let mut made = model.run(&rows, monitor)?;
+        check_alone(path, model, &rows, &made)?;
+        Ok(Self { inputs, outputs: made.swap_remove(0).into_samples()?, chosen, asked: 0 })
+    }
+
+    /// A function is known by these outputs alone, so it is always run.
+    fn of_function(model: Run<'_>, inputs: &'a Samples<'a>, chosen: &[usize]) -> Result<Self, Failure> {
+        let chosen: Vec<u32> = chosen.iter().map(|&at| at as u32).collect();
         let mut parts: Vec<Samples<'static>> = Vec::new();
         for few in chosen.chunks(BATCH) {
             let rows = in_single_precision(&inputs.rows(few)?)?;
@@ -301,4 +325,115 @@ fn joined(parts: &[Samples<'static>]) -> Result<Samples<'static>, Failure> {
             values.flat_map(|part| part.all_doubles().into_owned()).collect::<Vec<_>>(),
         )?
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use spadework::Monitor;
+
+    use super::*;
+    use crate::observer::Observer;
+    use crate::probing::ProbeBudget;
+    use crate::resume::tests::{Quiet, turn};
+    use crate::wording::Voice;
+
+    const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-model/tests/fixtures/onnx");
+
+    fn inputs() -> Rows<'static> {
+        let values: Vec<f32> = (0..2000_u32).map(|i| (i * i % 97) as f32 / 97.0).collect();
+        Rows {
+            name: "inputs",
+            samples: Samples::from_f32(500, 4, values).unwrap(),
+            shape: [500, 4].to_vec().into(),
+        }
+    }
+
+    fn request<'a>(path: &'a str, folder: Option<&'a Path>) -> ProbeModelRequest<'a> {
+        ProbeModelRequest {
+            model: ProbedModel::File { path, run: RunOptions::default() },
+            inputs: inputs(),
+            labels: None,
+            target_spread: None,
+            task: Task::Auto,
+            probe: ProbeRequest {
+                probe: "linf:0.1:pixel".parse().unwrap(),
+                radii: None,
+                categories: None,
+                budget: ProbeBudget { probes: Some(4), samples: 400, precision: None },
+            },
+            top: 5,
+            seed: 1,
+            threads: None,
+            folder,
+        }
+    }
+
+    #[test]
+    fn files_that_mix_a_batch_are_refused() {
+        for model in ["mixes_mean", "mixes_sum"] {
+            let path = format!("{FIXTURES}/{model}.onnx");
+            let message = probe(request(&path, None), &Quiet).err().unwrap().message(Voice::Python);
+            assert!(message.contains("mixes the samples of a batch"), "{message}");
+        }
+    }
+
+    /// Stops half way through the outputs of the samples, if at all, and remembers notes.
+    struct Stopping {
+        stops: bool,
+        is_half: AtomicBool,
+        notes: Mutex<String>,
+    }
+
+    impl Stopping {
+        fn new(stops: bool) -> Self {
+            Self { stops, is_half: AtomicBool::new(false), notes: Mutex::default() }
+        }
+    }
+
+    impl Monitor for Stopping {
+        fn progress(&self, done: u64, total: u64) {
+            self.is_half.fetch_or(2 * done >= total, Ordering::SeqCst);
+        }
+
+        fn is_cancelled(&self) -> bool {
+            self.stops && self.is_half.load(Ordering::SeqCst)
+        }
+    }
+
+    impl Observer for Stopping {
+        fn note(&self, note: &Note) {
+            self.notes.lock().unwrap().push_str(&note.message);
+        }
+
+        fn voice(&self) -> Voice {
+            Voice::Python
+        }
+    }
+
+    #[test]
+    fn outputs_that_were_interrupted_go_on_where_they_were() {
+        let _turn = turn();
+        let folder = tempfile::tempdir().unwrap();
+        let path = format!("{FIXTURES}/mlp.onnx");
+        let probe = |observer: &Stopping| {
+            let session = Session::new(observer).keeping_always_in(folder.path());
+            probe_in(&session, request(&path, Some(folder.path())))
+        };
+        let probed = |found: Result<ProbedAlone, Failure>| match found {
+            Ok(ProbedAlone::Classes(found)) => found.probed,
+            other => panic!("{other:?}"),
+        };
+        let first = Stopping::new(true);
+        assert!(probe(&first).is_err());
+        assert_eq!(*first.notes.lock().unwrap(), "");
+        let second = Stopping::new(false);
+        let resumed = probed(probe(&second));
+        let notes = second.notes.into_inner().unwrap();
+        assert!(notes.contains("outputs continue where an earlier run was interrupted"), "{notes}");
+        let whole = probed(super::probe(request(&path, None), &Quiet).map(|(found, _)| found));
+        assert_eq!(resumed, whole);
+    }
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 use spadework::pipeline::SpadeReport;
 use spadework::scores::LabelPairScore;
 use spadework_document::score::{LabelDocument, ScoreDocument};
-use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
+use spadework_io::output::{
+    Column, FolderLock, OutputDir, write_bytes, write_graph, write_npy, write_parquet,
+};
 use spadework_io::{Labels, read_regular};
 use spadework_probe::{Probed, SampleFacts, Varied};
 
@@ -88,8 +90,8 @@ impl<'a> ResultFolder<'a> {
     }
 
     /// Gives the finished files their place. Tables of an earlier result that this one does not have are removed: they would be read as
-    /// a part of it.
-    pub(crate) fn commit(self) -> Result<(), Failure> {
+    /// a part of it. The folder stays locked until what is returned is dropped: pages and figures may go there too.
+    pub(crate) fn commit(self) -> Result<FolderLock, Failure> {
         let stale = earlier_tables(self.request.path);
         Ok(self.folder.commit_without(&stale)?)
     }

@@ -10,7 +10,7 @@ use spadework::Monitor;
 use spadework::checkpoint::{Checkpoints, Work};
 use spadework::monitor::Stage;
 use spadework_io::output::write_bytes;
-use spadework_io::{digest_pieces, read_regular};
+use spadework_io::{check_mapped_files, digest_pieces, read_regular};
 
 use crate::observer::Session;
 use crate::parts::{Parts, sealed, unsealed};
@@ -97,6 +97,10 @@ impl Checkpoints for Resuming<'_> {
     fn keep(&self, work: &Work<'_>, state: &[u8]) {
         let Some(parts) = self.session.parts() else { return };
         let file = self.file(parts, work);
+        // A part of a file that changed meanwhile belongs to neither of its versions.
+        if check_mapped_files().is_err() {
+            return;
+        }
         if let Err(error) = write_bytes(&file, &sealed(state))
             && parts.fails_first()
         {
@@ -111,9 +115,14 @@ impl Checkpoints for Resuming<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use std::fs;
+    use std::path::Path;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use std::time::SystemTime;
 
     use spadework::Samples;
     use spadework_document::Note;
+    use spadework_io::load;
+    use spadework_io::output::write_npy;
 
     use super::*;
     use crate::observer::Observer;
@@ -131,6 +140,55 @@ pub(crate) mod tests {
         }
     }
 
+    /// While a mapped file has changed, nothing is kept in the whole process, so tests of both take turns.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    pub(crate) fn turn() -> MutexGuard<'static, ()> {
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes a file as soon as the work begins.
+    pub(crate) struct Rewriting<'a>(pub(crate) &'a Path);
+
+    impl Monitor for Rewriting<'_> {
+        fn begin(&self, _: Stage) {
+            let file = fs::File::options().write(true).open(self.0).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+    }
+
+    impl Observer for Rewriting<'_> {
+        fn note(&self, _: &Note) {}
+
+        fn voice(&self) -> Voice {
+            Voice::Command
+        }
+    }
+
+    /// An array that is large enough to be mapped, of so many rows.
+    pub(crate) fn mapped_array(path: &Path, rows: usize) {
+        let columns = (5 << 20) / size_of::<f32>() / rows;
+        let values: Vec<f32> = (0..rows * columns).map(|i| (i * i % 9973) as f32).collect();
+        write_npy(path, &[rows, columns], &values[..]).unwrap();
+    }
+
+    #[test]
+    fn a_part_of_a_file_that_changed_is_not_kept() {
+        let _turn = turn();
+        let scene = tempfile::tempdir().unwrap();
+        let path = scene.path().join("x.npy");
+        mapped_array(&path, 100);
+        let array = load(&path.display().to_string()).unwrap();
+        let samples = array.samples().unwrap();
+        let session = Session::new(&Quiet).keeping_parts(Some(scene.path()));
+        let monitor = Resuming::new(&session, String::new);
+        monitor.keep(&work(&samples, "k = 5"), b"state");
+        Rewriting(&path).begin(Stage::NeighborsInput);
+        monitor.keep(&work(&samples, "k = 6"), b"state");
+        assert!(monitor.stored(&work(&samples, "k = 5")).is_some());
+        assert!(monitor.stored(&work(&samples, "k = 6")).is_none());
+    }
+
     fn samples(last: f32) -> Samples<'static> {
         Samples::from_f32(2, 2, vec![0.0, 1.0, 2.0, last]).unwrap()
     }
@@ -141,6 +199,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_part_is_of_its_data_parameters_and_context_alone() {
+        let _turn = turn();
         let folder = tempfile::tempdir().unwrap();
         let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
         let monitor = Resuming::new(&session, || "model a".to_owned());
@@ -159,6 +218,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_part_that_is_not_whole_is_not_used() {
+        let _turn = turn();
         let folder = tempfile::tempdir().unwrap();
         let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
         let monitor = Resuming::new(&session, String::new);

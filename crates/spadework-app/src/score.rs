@@ -203,10 +203,11 @@ pub(crate) fn score_and<A: Addition>(
         let mut scored = walk.scored(report, known, document);
         let found = addition.finish(&scored, folder.as_ref())?;
 
-        if let Some(folder) = folder {
+        let write = |folder: ResultFolder<'_>| {
             folder.write_score(&scored.document, &scored.samples())?;
-            folder.commit()?;
-        }
+            folder.commit()
+        };
+        let _lock = folder.map(write).transpose()?;
         if let Some(store) = store {
             store.remove();
         }

@@ -11,7 +11,7 @@ use spadework_document::eigen::{EigenDocument, SCHEMA};
 use spadework_document::score::ScoreDocument;
 use spadework_document::stages::{GraphStage, Recipe};
 use spadework_document::{SpectrumDocument, StoredDocument};
-use spadework_io::output::write_graph;
+use spadework_io::output::{FolderLock, write_graph};
 use spadework_io::{Labels, digest, graph_digest};
 use spadework_probe::{SampleFacts, SampleSignals};
 
@@ -68,6 +68,8 @@ pub fn make_graphs(
 ) -> Result<StagedGraphs, Failure> {
     let GraphStageRequest { data, params, .. } = request;
     params.check()?;
+    // Until everything is written, the formats for other programs too.
+    let _lock = FolderLock::acquire(request.result)?;
     let session = Session::new(observer).keeping_parts(Some(request.result));
     let (graphs, document, files) = with_sides(data, params, &session, |sides| {
         let store = Store::of_result(request.result, request.force, &session)?.with_sides(sides);
@@ -320,5 +322,45 @@ impl Earlier {
             None => OtherStage::OfScore,
         };
         Err(Failure::from(Usage::OtherStage { reason }).about_file(&self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use spadework_io::output::write_npy;
+
+    use super::*;
+    use crate::data::{ArraySource, InputSource, OutputSource};
+    use crate::resume::tests::{Quiet, Rewriting, mapped_array, turn};
+    use crate::wording::Voice;
+
+    /// Its stage would be taken for that of the numbers before, if they came back.
+    #[test]
+    fn graphs_of_a_file_that_changes_meanwhile_are_not_kept() {
+        let _turn = turn();
+        let scene = tempfile::tempdir().unwrap();
+        let [x, y] = ["x.npy", "y.npy"].map(|name| scene.path().join(name));
+        mapped_array(&x, 200);
+        let outputs: Vec<f32> = (0..200_u16).map(|i| f32::from(i * 7 % 199)).collect();
+        write_npy(&y, &[200, 1], &outputs[..]).unwrap();
+        let [inputs, outputs] = [&x, &y].map(|path| path.display().to_string());
+        let result = scene.path().join("result");
+        let request = GraphStageRequest {
+            data: ModelData::new(
+                InputSource::Array(ArraySource::Named(&inputs)),
+                OutputSource::Array(ArraySource::Named(&outputs)),
+            ),
+            params: SpadeParams::default(),
+            result: &result,
+            formats: &[],
+            force: false,
+        };
+        let message = make_graphs(&request, &Rewriting(&x)).unwrap_err().message(Voice::Command);
+        assert!(message.contains("x.npy") && message.contains("was changed while it was read"), "{message}");
+        assert!(graph_files(&result.join("stages")).iter().all(|file| !file.exists()));
+        let made = make_graphs(&request, &Quiet).unwrap();
+        assert!(made.files.iter().all(|file| fs::metadata(file).is_ok()));
     }
 }

@@ -76,11 +76,14 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     document.files = files.collect();
     spadework_io::check_mapped_files()?;
     document.made.notes = session.notes();
-    if let Some(folder) = folder {
+    if folder.is_some() {
         document.made.command.clone_from(&request.origin.command);
-        write(&folder, &document)?;
-        folder.commit()?;
     }
+    let write = |folder: ResultFolder<'_>| {
+        write(&folder, &document)?;
+        folder.commit()
+    };
+    let _lock = folder.map(write).transpose()?;
     request.page.write(|| sweep_page(&document, &request.origin), || sweep_charts(&document))?;
     Ok(Swept { sweep, document })
 }

@@ -139,6 +139,7 @@ impl Dataset {
         if !append_values(values, other.store.values()) {
             return Err(mismatch(other.shape));
         }
+        other.store.check_unchanged()?;
         let total = n + more;
         self.shape.splice(..1, [total]);
         if let (Some(labels), Some(others)) = (&mut self.labels, other.labels) {
@@ -153,6 +154,7 @@ impl Dataset {
         let mut parts = parts.into_iter();
         let first = parts.next().ok_or_else(|| Error::NotFound { path: name.to_owned() })?;
         let mut values = first.store.values().into_owned();
+        first.store.check_unchanged()?;
         // Many gigabytes should not be moved again whenever more are put behind them.
         of_one_type!(&mut values, first.store.values(), (values, first) => {
             values.to_mut().reserve_exact(total - first.len());
@@ -164,7 +166,10 @@ impl Dataset {
                 return Err(Error::PartShape { name: name.to_owned(), file: part.name, expected, got });
             }
             let file = part.name.clone();
-            whole.append(part).map_err(|_| Error::PartType { name: name.to_owned(), file })?;
+            whole.append(part).map_err(|error| match error {
+                changed @ Error::Changed { .. } => changed,
+                _ => Error::PartType { name: name.to_owned(), file },
+            })?;
         }
         match (&whole.labels, whole.shape.first()) {
             (Some(labels), Some(&samples)) if labels.len() != samples => {
@@ -216,7 +221,11 @@ impl Dataset {
         let (len, dim) = self.rows_and_columns()?;
         let values = match std::mem::replace(&mut self.store, Store::Owned(Values::U8((&[]).into()))) {
             Store::Owned(values) => values,
-            mapped @ Store::Mapped { .. } => mapped.values().into_owned(),
+            mapped @ Store::Mapped { .. } => {
+                let values = mapped.values().into_owned();
+                mapped.check_unchanged()?;
+                values
+            }
         };
         self.checked(len, dim, values)
     }
@@ -255,6 +264,14 @@ impl Store {
             }
         }
     }
+
+    /// To be asked when the values have been copied: their file is not watched any longer.
+    fn check_unchanged(&self) -> Result<()> {
+        match self {
+            Store::Owned(_) => Ok(()),
+            Store::Mapped { file, .. } => file.check_unchanged(),
+        }
+    }
 }
 
 /// Puts more numbers behind some; `false` where they are of another type.
@@ -267,7 +284,41 @@ fn append_values(values: &mut Values<'static>, more: Values<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::path::Path;
+    use std::time::SystemTime;
+
     use super::*;
+    use crate::output::write_npy;
+    use crate::testing::turn;
+
+    /// What is copied from a mapped file is checked when it has been copied: after that, nobody watches the file.
+    #[test]
+    fn files_that_change_before_they_are_copied_are_named() {
+        let _turn = turn();
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["x-1.npy", "x-2.npy"].map(|name| folder.path().join(name));
+        let mapped = |path: &Path| {
+            write_npy(path, &[2, 3], &[0.5_f32; 6][..]).unwrap();
+            let array = Dataset::from_npy(FileBytes::open(path, 1).unwrap(), "x").unwrap();
+            assert!(array.is_mapped());
+            array
+        };
+        let change = |path: &Path| {
+            File::options().write(true).open(path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        };
+        let both = || paths.each_ref().map(|path| mapped(path)).into();
+        assert_eq!(Dataset::joined(both(), "x").unwrap().shape(), [4, 3]);
+        for changed in &paths {
+            let parts = both();
+            change(changed);
+            let error = Dataset::joined(parts, "x").unwrap_err();
+            assert!(matches!(&error, Error::Changed { path } if path == changed), "{error}");
+        }
+        let array = mapped(&paths[0]);
+        change(&paths[0]);
+        assert!(matches!(array.into_samples(), Err(Error::Changed { .. })));
+    }
 
     /// Numbers that are not finite are refused whenever they come in, and what was found finite is not read again.
     #[test]

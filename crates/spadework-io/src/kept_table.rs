@@ -11,7 +11,10 @@ use crate::mapping::read_file;
 /// # Errors
 /// When the file cannot be read, or the column holds something else than numbers.
 pub fn read_column(path: &Path, column: &str) -> Result<Option<Vec<f64>>> {
-    csv::sparse_column(&read_file(path)?, column, &path.display().to_string())
+    let file = read_file(path)?;
+    let found = csv::sparse_column(&file, column, &path.display().to_string())?;
+    file.check_unchanged()?;
+    Ok(found)
 }
 
 #[cfg(test)]

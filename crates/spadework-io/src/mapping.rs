@@ -149,7 +149,7 @@ impl FileBytes {
     ///
     /// # Errors
     /// [`Error::Changed`] where another program wrote to it meanwhile: what was read is a mixture.
-    pub(crate) fn check_unchanged(&self) -> Result<()> {
+    pub fn check_unchanged(&self) -> Result<()> {
         let Bytes::Mapped(Mapped(map)) = &self.0 else { return Ok(()) };
         let start = map.as_ptr().addr();
         let mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,11 +186,12 @@ fn map(file: &File) -> std::io::Result<Mmap> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scratch_file;
+    use crate::testing::{scratch_file, turn};
     use std::io::Write;
 
     #[test]
     fn a_mapped_file_that_changes_is_named() {
+        let _turn = turn();
         let (folder, path) = scratch_file("x", [7; 100]);
         let bytes = FileBytes::open(&path, 1).unwrap();
         assert!(bytes.is_mapped());

@@ -1,6 +1,7 @@
 //! What tests of several modules need.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
@@ -16,4 +17,10 @@ pub(crate) fn scratch_file(name: &str, content: impl AsRef<[u8]>) -> (TempDir, P
     let (folder, path) = scratch_path(name);
     std::fs::write(&path, content).unwrap();
     (folder, path)
+}
+
+/// All mapped files of the process are checked together, so tests that change one take turns.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }

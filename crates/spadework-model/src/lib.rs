@@ -128,7 +128,9 @@ impl OnnxModel {
         }
         let file = read_file(Path::new(path))?;
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-        Self::from_bytes(path, &file, folder)
+        let model = Self::from_bytes(path, &file, folder)?;
+        file.check_unchanged()?;
+        Ok(model)
     }
 
     /// A model in memory; weights in files of their own are looked for in `folder`.

@@ -5,9 +5,11 @@ mod support;
 use std::sync::atomic::Ordering;
 
 use spadework::graph::Connectivity;
+use spadework::laplacian::SketchParams;
 use spadework::neighbors::{ApproximateSearch, NeighborSearch, SearchMethod, TreeSearch};
 use spadework::pipeline::{ModelSet, intervals};
 use spadework::samples::Metric;
+use spadework::scores::EdgeScores;
 use spadework::{Error, ManifoldPair, PairedSamples, Samples, SpadeParams, evaluate};
 use support::memory::Memory;
 
@@ -192,4 +194,31 @@ fn subsamples_that_were_drawn_are_not_drawn_again() {
     *other.parts.lock().unwrap() = memory.parts.into_inner().unwrap();
     intervals(&models, &[3.0], 6, &params, &other).unwrap();
     assert_eq!(other.taken.into_inner(), 0);
+}
+
+/// Scores of the whole spectrum are sums over random rows, which are added up in their order.
+#[test]
+fn projections_that_were_interrupted_give_the_same_scores() {
+    let (input, output) = samples(8).into_sides();
+    let pair = ManifoldPair::new(&input, &output).unwrap();
+    let graphs = evaluate(&pair, &SpadeParams::default(), &spadework::Silent).unwrap().graphs;
+    let params = SketchParams::default().with_error(0.9);
+    let (whole, info) = EdgeScores::of_full_spectrum(&graphs, &params, &spadework::Silent).unwrap();
+    // Four rows to a panel, sixteen panels to a batch.
+    let batches = info.rows.unwrap().div_ceil(4).div_ceil(16);
+    assert!(batches > 3, "{info:?}");
+    for stop in 1..batches {
+        let memory = Memory::stopping_after(stop, 1);
+        let interrupted = EdgeScores::of_full_spectrum(&graphs, &params, &memory);
+        assert_eq!(interrupted.unwrap_err(), Error::Cancelled);
+        let memory = memory.next(None);
+        let (resumed, _) = EdgeScores::of_full_spectrum(&graphs, &params, &memory).unwrap();
+        assert_eq!(resumed.scores(), whole.scores(), "{stop}");
+        assert_eq!((memory.taken.into_inner(), memory.asked.into_inner()), (1, batches - stop));
+        // Those of another seed are others.
+        let other = Memory::default();
+        *other.parts.lock().unwrap() = memory.parts.into_inner().unwrap();
+        EdgeScores::of_full_spectrum(&graphs, &params.with_seed(1), &other).unwrap();
+        assert_eq!(other.taken.into_inner(), 0);
+    }
 }

@@ -8,6 +8,7 @@ use spadework_io::Dataset;
 use spadework_model::{Node, OnnxModel, RunOptions};
 
 use crate::failure::Failure;
+use crate::model_runner::check_alone;
 use crate::usage::Usage;
 
 /// Bytes of activations that are held together: layers that fit into it are made in one run of the model.
@@ -127,6 +128,7 @@ impl Activations<'_> {
             self.layers[first..first + count].iter().map(|layer| layer.value.as_str()).collect();
         let prepared = self.model.prepare(self.sample_shape, &values, self.options)?;
         let made = prepared.run(self.samples, self.monitor)?;
+        check_alone(self.model.name(), &prepared, self.samples, &made)?;
         self.held = (first..).zip(made).collect();
         Ok(())
     }

@@ -22,7 +22,7 @@ use spadework::{Error as CoreError, Graph, GraphPair, ManifoldPair, SpadeParams}
 use spadework_document::solver_named;
 use spadework_document::stages::{EigenStage, GraphStage, Recipe};
 use spadework_io::output::FolderLock;
-use spadework_io::{graph_digest, outdated_digest};
+use spadework_io::{check_mapped_files, graph_digest, outdated_digest};
 
 use self::files::{
     StoredGraphs, read_eigenpairs, read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
@@ -298,6 +298,8 @@ impl Keeper for Store<'_> {
             stage.sources.corruption = sides.corruption.cloned();
             stage.labels = sides.labels_place();
         }
+        // What was made of a file that changed meanwhile would be taken for that of its former numbers.
+        check_mapped_files()?;
         write_graphs(&self.path, &made.graphs, &stage)?;
         if let Some(parts) = self.session.parts() {
             parts.remove("neighbors");

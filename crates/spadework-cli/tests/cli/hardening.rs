@@ -53,6 +53,44 @@ fn pages_go_into_pipes_and_devices_and_do_not_replace_them() {
     scene.score("--quiet --report folder").refuses(2, &["folder: cannot be written"]);
 }
 
+/// What stdout of a shell goes to is a regular file here, which a link to a descriptor leads to.
+#[test]
+fn links_stay_and_what_they_lead_to_is_written() {
+    let scene = Scene::with_model();
+    scene.score("--quiet --out result").prints();
+    let path = |name: &str| scene.path().join(name);
+    for (link, target) in
+        [("null", "/dev/null"), ("out", "/proc/self/fd/1"), ("pages", "page"), ("new", "page")]
+    {
+        symlink(target, path(link)).unwrap();
+    }
+    pipe(&scene, "page");
+    let pages = path("page");
+    let reader = std::thread::spawn(move || fs::read_to_string(pages).unwrap());
+    for call in ["null > printed", "out > page.html", "pages > printed"] {
+        shell(&scene, &format!("\"$SW\" report result --out {call}")).prints();
+    }
+    assert!(reader.join().unwrap().starts_with("<!"));
+    let page = scene.read("page.html");
+    assert!(page.starts_with("<!") && page.ends_with("</html>wrote out\n"), "{:?}", page.lines().last());
+    shell(&scene, "printf before > log; \"$SW\" report result --quiet --out out >> log").prints();
+    assert!(scene.read("log").starts_with("before<!"));
+    // A file is replaced where it is, whether it is there already or not.
+    fs::remove_file(path("page")).unwrap();
+    for link in ["pages", "new"] {
+        scene.run(&format!("report result --quiet --out {link}")).prints();
+        assert!(
+            fs::symlink_metadata(path("page")).unwrap().is_file() && scene.read("page").starts_with("<!")
+        );
+    }
+    for link in ["null", "out", "pages", "new"] {
+        assert!(fs::symlink_metadata(path(link)).unwrap().is_symlink(), "{link}");
+    }
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    symlink("circle", path("circle")).unwrap();
+    scene.run("report result --out circle").refuses(2, &["circle: cannot be written"]);
+}
+
 #[test]
 fn a_file_of_a_result_replaces_no_pipe() {
     let scene = Scene::with_model();
@@ -145,6 +183,41 @@ fn a_folder_takes_one_run_at_a_time() {
         scene.run(&second).prints();
         assert!(!inside.exists() && !above.exists());
         assert!(scene.path().join(out).join("result.json").exists());
+    }
+}
+
+/// A pipe that nobody reads yet holds a run up while it writes the last of its files.
+#[test]
+fn the_lock_holds_until_everything_is_written() {
+    let scene = Scene::with_model();
+    let page = "--report result/page.html";
+    let layers = "layers --inputs samples.npy --model model.onnx --quiet";
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx/mlp.onnx");
+    scene.write("samples.npy", floats(4, &Random::new(3).points(800)));
+    scene.write("model.onnx", fs::read(fixture).unwrap());
+    let arrays = "--inputs x.npy --outputs y.npy --quiet";
+    for (call, last, done) in [
+        (format!("score {arrays} {page}"), "page.html", "result.json"),
+        (format!("compare {arrays} --outputs x.npy {page}"), "page.html", "result.json"),
+        (format!("sweep {arrays} --neighbors 5,6 {page}"), "page.html", "result.json"),
+        (format!("{layers} {page}"), "page.html", "result.json"),
+        (format!("graph {arrays} --save-graphs csv"), "input_graph.csv", "stages/output_graph.npz"),
+    ] {
+        scene.make_folder("result");
+        pipe(&scene, &format!("result/{last}"));
+        let mut command = scene.interruptible(&format!("{call} --out result"));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let result = scene.path().join("result");
+        until(&call, || result.join(done).exists());
+        sleep(Duration::from_millis(300));
+        assert!(result.join(".lock").exists(), "{call}");
+        scene.run("graph --quiet --inputs y.npy --outputs y.npy --out result").refuses(2, &["another run"]);
+        fs::read(result.join(last)).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{call}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(!result.join(".lock").exists());
+        fs::remove_dir_all(result).unwrap();
     }
 }
 
@@ -414,8 +487,10 @@ fn models_that_mix_a_batch_are_refused() {
     scene.write("x.npy", floats(4, &Random::new(3).points(800)));
     for model in ["mixes_mean", "mixes_sum"] {
         scene.write("model.onnx", fs::read(fixtures.join(format!("{model}.onnx"))).unwrap());
-        scene
-            .run("score --inputs x.npy --model model.onnx")
-            .refuses(2, &["model.onnx", "mixes the samples of a batch"]);
+        for command in ["score", "layers"] {
+            scene
+                .run(&format!("{command} --quiet --inputs x.npy --model model.onnx"))
+                .refuses(2, &["model.onnx", "mixes the samples of a batch"]);
+        }
     }
 }

@@ -118,7 +118,7 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     let is_document = |name: &OsString| Path::new(name).extension().is_some_and(|ending| ending == "json");
     let (documents, tables): (Vec<_>, Vec<_>) = names.into_iter().partition(is_document);
     for target in tables.iter().chain(&documents).map(|name| to.join(name)) {
-        if fs::symlink_metadata(&target).is_ok_and(|there| !there.is_file() && !there.is_symlink()) {
+        if fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
             let cause = "a pipe, a device or a folder has the name of a file of the result";
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,
@@ -175,9 +175,52 @@ fn temporary_name(file_name: OsString, attempt: u32) -> OsString {
     name
 }
 
+/// A file that is open already, in this or another process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Descriptor {
+    Stdout,
+    Stderr,
+    Other,
+}
+
+impl Descriptor {
+    /// The file that a path such as `/proc/self/fd/1` stands for.
+    fn at(path: &Path) -> Option<Self> {
+        let ours = Path::new("/dev/fd");
+        let folder = path.parent()?.canonicalize().ok()?;
+        if folder != ours && !(folder.starts_with("/proc") && folder.ends_with("fd")) {
+            return None;
+        }
+        let is_ours = ours.canonicalize().is_ok_and(|ours| ours == folder);
+        Some(match path.file_name()?.to_str() {
+            Some("1") if is_ours => Descriptor::Stdout,
+            Some("2") if is_ours => Descriptor::Stderr,
+            _ => Descriptor::Other,
+        })
+    }
+}
+
+/// The path that is left when all links are followed. Those to open files are not followed: another file may have their name meanwhile.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    // This is where links in a circle fail. What is not there yet can be made.
+    if let Err(cause) = fs::metadata(path)
+        && cause.kind() != io::ErrorKind::NotFound
+    {
+        return Err(cause);
+    }
+    let mut place = path.to_owned();
+    while Descriptor::at(&place).is_none()
+        && let Ok(next) = fs::read_link(&place)
+    {
+        place = place.parent().unwrap_or(Path::new("")).join(next);
+    }
+    Ok(place)
+}
+
 /// A file that appears under its name when it is complete.
 ///
-/// If a pipe or a device has that name (`/dev/stdout`, `/dev/null`), it is written to and not replaced.
+/// Links are followed and stay. If there is a pipe or a device behind them (`/dev/null`), or a file that is open already (`/dev/stdout`), it
+/// is written to and not replaced.
 #[derive(Debug)]
 pub struct OutputFile(Sink);
 
@@ -194,20 +237,20 @@ impl OutputFile {
     /// When the folder or file cannot be made.
     pub fn create(path: &Path) -> Result<Self> {
         let wrap = |cause| Error::Write { path: path.to_owned(), cause };
-        let folder = path.parent().unwrap_or(Path::new(""));
         if path.file_name().is_none() {
             return Err(wrap(io::ErrorKind::InvalidFilename.into()));
         }
-        match fs::metadata(path) {
+        let target = behind_links(path).map_err(wrap)?;
+        match fs::metadata(&target) {
             Ok(there) if there.is_dir() => return Err(wrap(io::ErrorKind::IsADirectory.into())),
-            Ok(there) if !there.is_file() => {
-                let bytes = Cursor::new(Vec::new());
-                return Ok(Self(Sink::Into { bytes, target: path.to_owned() }));
+            Ok(there) if !there.is_file() || Descriptor::at(&target).is_some() => {
+                return Ok(Self(Sink::Into { bytes: Cursor::new(Vec::new()), target }));
             }
             _ => {}
         }
+        let folder = target.parent().unwrap_or(Path::new(""));
         make_folders(folder).map_err(wrap)?;
-        let (temporary, file) = Temporary::create(path, folder, |path| File::create_new(path))?;
+        let (temporary, file) = Temporary::create(&target, folder, |path| File::create_new(path))?;
         Ok(Self(Sink::Replacing { writer: BufWriter::new(file), temporary }))
     }
 
@@ -242,10 +285,24 @@ impl OutputFile {
     }
 }
 
-/// Writes into something that is there and is not a regular file.
+/// Writes into something that is there and stays.
 fn write_into(target: &Path, bytes: &[u8]) -> Result<()> {
-    let written = OpenOptions::new().write(true).open(target).and_then(|mut file| file.write_all(bytes));
+    let written = match Descriptor::at(target) {
+        // Opened again, a file would be written from its beginning, and what is printed next would be written over it.
+        Some(Descriptor::Stdout) => write_through(&mut io::stdout().lock(), bytes),
+        Some(Descriptor::Stderr) => write_through(&mut io::stderr().lock(), bytes),
+        other => {
+            let mut options = OpenOptions::new();
+            options.write(true).append(other.is_some());
+            options.open(target).and_then(|mut file| file.write_all(bytes))
+        }
+    };
     written.map_err(|cause| Error::Write { path: target.to_owned(), cause })
+}
+
+fn write_through(stream: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+    stream.write_all(bytes)?;
+    stream.flush()
 }
 
 impl Write for OutputFile {
@@ -278,7 +335,7 @@ impl Seek for OutputFile {
 #[derive(Debug)]
 pub struct OutputDir {
     temporary: Temporary,
-    _lock: FolderLock,
+    lock: FolderLock,
 }
 
 impl OutputDir {
@@ -293,7 +350,7 @@ impl OutputDir {
         let lock = FolderLock::acquire(path)?;
         remove_stale(path, folder);
         let (temporary, ()) = Temporary::create(path, folder, |path| fs::create_dir(path))?;
-        Ok(Self { temporary, _lock: lock })
+        Ok(Self { temporary, lock })
     }
 
     /// The folder to write into for now.
@@ -302,11 +359,11 @@ impl OutputDir {
     }
 
     /// Gives the folder its name. Where there is a folder of that name, the new files move into it and replace those of the
-    /// same name; what else is in it stays.
+    /// same name; what else is in it stays. Other processes may write to it when the lock that is returned is dropped.
     ///
     /// # Errors
     /// When the folder or a file cannot be renamed.
-    pub fn commit(self) -> Result<()> {
+    pub fn commit(self) -> Result<FolderLock> {
         self.commit_without(&[])
     }
 
@@ -314,7 +371,7 @@ impl OutputDir {
     ///
     /// # Errors
     /// As [`OutputDir::commit`].
-    pub fn commit_without(self, stale: &[String]) -> Result<()> {
+    pub fn commit_without(self, stale: &[String]) -> Result<FolderLock> {
         self.temporary.commit(|from, to| {
             if !to.is_dir() {
                 make_folders(to.parent().unwrap_or(Path::new("")))?;
@@ -327,6 +384,7 @@ impl OutputDir {
                 fs::remove_file(path)?;
             }
             fs::remove_dir(from)
-        })
+        })?;
+        Ok(self.lock)
     }
 }

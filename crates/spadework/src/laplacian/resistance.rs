@@ -34,6 +34,7 @@ use rayon::prelude::*;
 
 use super::panel::{Panel, WIDTH, zeros};
 use super::{CgParams, Laplacian, LaplacianSolver};
+use crate::checkpoint::{Identity, Resumable, StateReader, StateWriter, Work};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::monitor::{Monitor, check_cancelled};
@@ -212,6 +213,43 @@ pub(crate) fn flow_norms(
     Ok((norms, SketchInfo { rows: Some(rows), error: params.error, probability: 1.0 - params.failure }))
 }
 
+/// What a projection depends on besides its parameters.
+struct Projected<'a> {
+    graphs: [&'a Graph; 2],
+    pairs: &'a [(u32, u32)],
+}
+
+impl Identity for Projected<'_> {
+    fn feed(&self, take: &mut dyn FnMut(&[u8])) {
+        let bytes = |(p, q): (u32, u32)| (u64::from(p) << 32 | u64::from(q)).to_le_bytes();
+        for graph in self.graphs {
+            take(&(graph.nodes() as u64).to_le_bytes());
+            take(&(graph.edge_count() as u64).to_le_bytes());
+            for (p, q, weight) in graph.edges() {
+                take(&bytes((p, q)));
+                take(&weight.to_le_bytes());
+            }
+        }
+        self.pairs.iter().for_each(|&pair| take(&bytes(pair)));
+    }
+}
+
+/// The sums after so many panels.
+fn state(panels: usize, sums: &[f64]) -> Vec<u8> {
+    let mut state = StateWriter::default();
+    state.counts([panels as u64].into_iter());
+    state.doubles(sums);
+    state.into_bytes()
+}
+
+/// How many panels an earlier run has added up, and the sums; none where they do not fit.
+fn restored(state: &[u8], pairs: usize) -> Option<(usize, Vec<f64>)> {
+    let mut state = StateReader::new(state);
+    let [panels] = state.some_counts()?;
+    let sums = state.doubles().filter(|sums| sums.len() == pairs && state.is_at_end())?;
+    Some((usize::try_from(panels).ok()?, sums))
+}
+
 /// By m random rows, in batches: solved in parallel, added up in their order.
 fn projected_norms(
     solver: &LaplacianSolver<'_>,
@@ -223,8 +261,12 @@ fn projected_norms(
     let nodes = flows.nodes();
     let panels = params.rows(pairs.len()).div_ceil(WIDTH);
     let solve = params.solve(nodes);
-    let mut sums = vec![0.0; pairs.len()];
-    for first in (0..panels).step_by(BATCH) {
+    let data = Projected { graphs: [solver.laplacian().graph(), flows], pairs };
+    let work = Work::new("projections", &data, format!("{params:?}"));
+    let parts = Resumable::new(work, monitor.checkpoints());
+    let known = parts.stored().and_then(|state| restored(&state, pairs.len()));
+    let (done, mut sums) = known.unwrap_or_else(|| (0, vec![0.0; pairs.len()]));
+    for first in (done..panels).step_by(BATCH) {
         monitor.progress(first as u64, panels as u64);
         let batch = (first..panels.min(first + BATCH)).into_par_iter().map(|panel| {
             check_cancelled(monitor)?;
@@ -238,7 +280,9 @@ fn projected_norms(
                 *sum += (0..WIDTH).map(|lane| (p[lane] - q[lane]) * (p[lane] - q[lane])).sum::<f64>();
             }
         });
+        parts.keep_if_due(|| state(first + BATCH, &sums));
     }
+    parts.keep_result(|| state(panels, &sums));
     // Rows are ±1 until here; 1/m is the square of their scale. The last panel is full, so m is a multiple of four.
     let scale = ((panels * WIDTH) as f64).recip();
     for sum in &mut sums {

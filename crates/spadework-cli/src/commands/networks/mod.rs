@@ -6,7 +6,7 @@ pub(crate) mod train;
 
 use std::num::NonZeroUsize;
 
-use spadework_io::{Dataset, load, load_labels};
+use spadework_io::{Dataset, check_mapped_files, load, load_labels};
 use spadework_nn::attack::{Norm, Objective};
 use spadework_nn::{Compute, Error, Examples, Frozen, to_floats};
 
@@ -82,7 +82,10 @@ fn examples_of(
     (input_shape, classes): (&[usize], usize),
 ) -> Result<Examples, Failure> {
     let labels = argument.map(load_labels).transpose()?;
-    Examples::for_network(dataset, labels.as_ref(), input_shape, classes).map_err(|error| match error {
+    let examples = Examples::for_network(dataset, labels.as_ref(), input_shape, classes);
+    // The numbers have been copied, and the file is not read any more.
+    check_mapped_files()?;
+    examples.map_err(|error| match error {
         // These two name the data already.
         error @ Error::NoLabels { .. } => Failure::from(error).with_hint(hint),
         error @ Error::Io(_) => Failure::from(error),
@@ -111,5 +114,7 @@ fn one_each(argument: &str, samples: usize) -> Result<Vec<f32>, Failure> {
             values.dim()
         )));
     }
-    Ok(to_floats(&values))
+    let numbers = to_floats(&values);
+    check_mapped_files()?;
+    Ok(numbers)
 }
