@@ -374,7 +374,7 @@ mod tests {
                 for (len, scale) in [(TILE + 9, 1.0), (2 * TILE, 0.1), (TILE - 1, 0.7)] {
                     let number = |i: usize| scale * ((i * i + 7 * i + i / dim) % 11) as f64;
                     let values: Vec<f64> = (0..len * dim).map(number).collect();
-                    let single = values.iter().map(|&value| value as f32).collect();
+                    let single: Vec<f32> = values.iter().map(|&value| value as f32).collect();
                     let samples = [
                         Samples::from_f64(len, dim, values).unwrap(),
                         Samples::from_f32(len, dim, single).unwrap(),
