@@ -246,13 +246,13 @@ def picture(width, height, style, body):
 
 
 def keep_other_sections(document, earlier):
-    """A document with what an earlier one has of the sections that this one does not have."""
+    """A document with what an earlier one has of the sections that this one does not have. A remark can end with another section than its own."""
     mine = document["made"]
     kept = {section: how for section, how in earlier["made"].items() if section not in mine}
     order = [section for section in TITLES if section in mine or section in kept]
     merged = dict(document, made={section: {**kept, **mine}[section] for section in order})
     for part in ("targets", "rows", "skipped", "remarks"):
-        both = document.get(part, []) + [entry for entry in earlier.get(part, []) if entry["section"] in kept]
+        both = document.get(part, []) + [entry for entry in earlier.get(part, []) if entry.get("until", entry["section"]) not in mine]
         merged[part] = sorted(both, key=lambda entry: order.index(entry["section"]))
     merged["versions"] = {**earlier["versions"], **document["versions"]}
     return merged

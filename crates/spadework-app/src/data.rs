@@ -71,6 +71,15 @@ pub enum LabelSource<'a> {
     Given(Labels),
 }
 
+/// The names of the samples.
+#[derive(Debug, Clone, Copy)]
+pub enum IdSource<'a> {
+    /// What a user types, as for an array.
+    Named(&'a str),
+    /// Names in memory.
+    Given(&'a [String]),
+}
+
 /// A corruption of the inputs before they are used.
 #[derive(Debug, Clone, Copy)]
 pub struct CorruptionRequest {
@@ -89,8 +98,8 @@ pub struct ModelData<'a> {
     pub outputs: OutputSource<'a>,
     /// The labels; those that come with the inputs by default.
     pub labels: Option<LabelSource<'a>>,
-    /// The names of the samples, as for an array.
-    pub ids: Option<&'a str>,
+    /// The names of the samples.
+    pub ids: Option<IdSource<'a>>,
     /// A corruption of the inputs; outputs that come from a file must be those of the corrupted inputs.
     pub corruption: Option<CorruptionRequest>,
     /// How a model is run.
@@ -108,8 +117,8 @@ pub struct ModelsData<'a> {
     pub models: Vec<(String, OutputSource<'a>)>,
     /// The labels; those that come with the inputs by default.
     pub labels: Option<LabelSource<'a>>,
-    /// The names of the samples, as for an array.
-    pub ids: Option<&'a str>,
+    /// The names of the samples.
+    pub ids: Option<IdSource<'a>>,
     /// A corruption of the inputs.
     pub corruption: Option<CorruptionRequest>,
     /// How models are run.
@@ -156,6 +165,16 @@ impl<'a> GraphSource<'a> {
     pub(crate) fn name(&self) -> &'a str {
         match self {
             GraphSource::File(name) | GraphSource::Loaded { name, .. } => name,
+        }
+    }
+}
+
+impl<'a> IdSource<'a> {
+    /// What the user typed, where names are in a file.
+    pub(crate) fn name(self) -> Option<&'a str> {
+        match self {
+            IdSource::Named(name) => Some(name),
+            IdSource::Given(_) => None,
         }
     }
 }

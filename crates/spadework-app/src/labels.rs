@@ -1,10 +1,10 @@
 //! The labels of the samples, or the targets of a regressor.
 
 use spadework::{Error as CoreError, Samples};
-use spadework_io::{Labels, load as load_array, load_ids, load_labels};
+use spadework_io::{Error as FileError, Labels, load as load_array, load_ids, load_labels};
 use spadework_probe::{OutputKind, Task, spread};
 
-use crate::data::LabelSource;
+use crate::data::{IdSource, LabelSource};
 use crate::failure::Failure;
 use crate::notes;
 use crate::observer::Session;
@@ -99,15 +99,33 @@ impl<'s> AboutSamples<'s> {
     /// Gives so many samples the names that a request names, where it does.
     pub(crate) fn load_ids(
         &mut self,
-        name: Option<&'s str>,
+        source: Option<IdSource<'s>>,
         samples: usize,
         session: &Session<'_>,
     ) -> Result<(), Failure> {
-        self.ids = name.map(|name| load_ids(name, samples)).transpose()?;
-        self.ids_name = name;
-        notes::about_ids(self.ids.as_deref(), name, session);
+        self.ids = ids(source, samples, session)?;
+        self.ids_name = source.and_then(IdSource::name);
         Ok(())
     }
+}
+
+/// The names of so many samples, where a request has some; a note about those that are there twice.
+pub(crate) fn ids(
+    source: Option<IdSource<'_>>,
+    samples: usize,
+    session: &Session<'_>,
+) -> Result<Option<Vec<String>>, Failure> {
+    const ARGUMENT: &str = "`ids`";
+    let Some(source) = source else { return Ok(None) };
+    let found = match source {
+        IdSource::Named(name) => load_ids(name, samples)?,
+        IdSource::Given(ids) if ids.len() == samples => ids.to_vec(),
+        IdSource::Given(ids) => {
+            return Err(FileError::IdCount { name: ARGUMENT.to_owned(), samples, ids: ids.len() }.into());
+        }
+    };
+    notes::about_ids(&found, source.name().unwrap_or(ARGUMENT), session);
+    Ok(Some(found))
 }
 
 /// Whether outputs of so many columns are predicted numbers, unless labels of two values make them classes.

@@ -61,7 +61,7 @@ pub use compare::{CompareRequest, Compared, compare};
 pub use constructions::{GraphsRequest, graphs};
 pub use corruption::corrupted;
 pub use data::{
-    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, ModelsData,
+    ArraySource, CorruptionRequest, GraphSource, IdSource, InputSource, LabelSource, ModelData, ModelsData,
     OutputSource, Rows, is_model,
 };
 pub use distortion::{Distorted, DistortionRequest, distortion};

@@ -10,12 +10,13 @@ use spadework::{Samples, SpadeParams};
 use spadework_document::SelectionDocument;
 use spadework_document::facts::SampleDocument;
 use spadework_document::moved::{MovedDocument, MovedNodeDocument, SCHEMA};
+use spadework_io::Labels;
 use spadework_io::output::write_bytes;
-use spadework_io::{Labels, load_ids};
 use spadework_probe::NeighborhoodOverlap;
 
 use crate::data::{ModelData, OutputSource};
 use crate::failure::Failure;
+use crate::labels;
 use crate::model_runner::ModelRunner;
 use crate::observer::{Observer, Session};
 use crate::result_folder::{FolderRequest, ResultFolder};
@@ -23,7 +24,6 @@ use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs};
 use crate::tables::csv_field;
 use crate::usage::Usage;
-use crate::{labels, notes};
 
 /// Samples that are listed where the request names no number.
 const DEFAULT_TOP: usize = 100;
@@ -83,8 +83,7 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
     if let Some(labels) = &labels {
         labels::check_count(labels.len(), old.len(), None)?;
     }
-    let ids = data.ids.map(|name| load_ids(name, old.len())).transpose()?;
-    notes::about_ids(ids.as_deref(), data.ids, &session);
+    let ids = labels::ids(data.ids, old.len(), &session)?;
     // To the search both are outputs alike.
     let graph = |view: &SideView<'_>, samples| {
         let graph = neighbor_graph(samples, params, session.monitor());
@@ -149,6 +148,7 @@ fn document(
         against,
         samples: shares.len(),
         neighbors: request.params.neighbors,
+        metric: request.params.output_metric.to_string(),
         overlap: overlap.estimate().into(),
         selection: SelectionDocument::new(indices, known.ids),
         nodes: indices.iter().map(node).collect(),

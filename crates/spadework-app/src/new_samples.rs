@@ -335,6 +335,7 @@ fn document(
             samples: reference.samples,
             neighbors: reference.neighbors.used,
             eigenpairs: reference.method.eigenpairs,
+            distances: reference.made.request.distances.clone(),
         },
         known: scores.known,
         averaged: scores.averaged,

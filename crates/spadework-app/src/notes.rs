@@ -83,8 +83,7 @@ pub(crate) fn about_accuracy(
 }
 
 /// Samples that share a name; `source` is what the user typed for the names.
-pub(crate) fn about_ids(ids: Option<&[String]>, source: Option<&str>, session: &Session<'_>) {
-    let (Some(ids), Some(source)) = (ids, source) else { return };
+pub(crate) fn about_ids(ids: &[String], source: &str, session: &Session<'_>) {
     let mut first = HashMap::new();
     let mut repeated = ids.iter().enumerate().filter_map(|(row, id)| {
         let earlier = *first.entry(id).or_insert(row);

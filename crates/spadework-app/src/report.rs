@@ -379,6 +379,10 @@ pub struct ScorePageRequest<'a> {
     pub margins: Option<&'a [f64]>,
     /// How fragile every sample is, by what was known when it was scored.
     pub fragility: Option<&'a [f64]>,
+    /// What the numbers of an input are called.
+    pub columns: Option<&'a [String]>,
+    /// The names of the samples.
+    pub ids: Option<&'a [String]>,
     /// Threads to use; all cores where `None`.
     pub threads: Option<NonZeroUsize>,
 }
@@ -413,6 +417,8 @@ pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) ->
         samples: PageSamples {
             labels: request.labels.as_ref(),
             inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),
+            columns: request.columns,
+            ids: request.ids,
             ..PageSamples::default()
         },
     };

@@ -128,6 +128,7 @@ impl<'a> ResultFolder<'a> {
             .words("label", |score| word(labels, score.label))
             .numbers("score", |score| score.score)
             .counts("samples", |score| score.samples)
+            .numbers("overlap", |score| score.overlap.map(|overlap| overlap.estimate))
             .write(self.path(), "labels", self.tables())
     }
 

@@ -15,7 +15,7 @@ use spadework_io::Labels;
 use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
 use spadework_report::{InputArray, Origin, PageFacts, PageSamples, ScoredModel, score_charts, score_page};
 
-use crate::data::{InputSource, ModelData, OutputSource};
+use crate::data::{IdSource, InputSource, ModelData, OutputSource};
 use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
 use crate::observer::{Observer, Session};
@@ -245,6 +245,7 @@ impl<'a> ScoreRequest<'a> {
     /// The same with names of the samples.
     #[must_use]
     pub fn with_ids(self, ids: Option<&'a str>) -> Self {
+        let ids = ids.map(IdSource::Named);
         Self { data: ModelData { ids, ..self.data }, ..self }
     }
 }

@@ -84,8 +84,9 @@ pub(crate) fn graphs_made(request: &RequestDocument) -> String {
     let RequestDocument { graph, weights, .. } = request;
     let plain = is_plain(graph, weights);
     let made = if plain { String::new() } else { format!("; {graph} graphs, {weights} weights") };
-    let usual = request.has_usual_distances();
-    let distances = if usual { String::new() } else { format!("; distances {}", request.distances()) };
+    let taken = &request.distances;
+    let distances =
+        if taken.are_usual() { String::new() } else { format!("; distances {}", taken.in_words()) };
     format!("{made}{distances}")
 }
 

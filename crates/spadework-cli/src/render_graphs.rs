@@ -1,6 +1,6 @@
 //! Graphs as text for people: how they were made, and the table of `spadework graphs`.
 
-use spadework_document::RequestDocument;
+use spadework_document::DistancesDocument;
 use spadework_document::score::{GraphDocument, NeighborsDocument, ScoreDocument, SearchDocument};
 
 use crate::render::number;
@@ -26,7 +26,7 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
             document.method.graph, document.method.weights
         ));
     }
-    lines.push_str(&distances_line(&document.made.request, "  distances          "));
+    lines.push_str(&distances_line(&document.made.request.distances, "  distances          "));
     let sides = [("inputs", &graphs.input), ("outputs", &graphs.output)];
     let searches: Vec<String> = sides
         .into_iter()
@@ -39,8 +39,8 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
 }
 
 /// How distances are taken, after some words; nothing where they are the usual ones.
-pub(crate) fn distances_line(request: &RequestDocument, what: &str) -> String {
-    if request.has_usual_distances() { String::new() } else { format!("{what}{}\n", request.distances()) }
+pub(crate) fn distances_line(distances: &DistancesDocument, what: &str) -> String {
+    if distances.are_usual() { String::new() } else { format!("{what}{}\n", distances.in_words()) }
 }
 
 /// How many neighbors were asked for and used, and how many edges that made; or that the graphs were given.

@@ -272,9 +272,10 @@ pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
     let largest = labels.first().map_or(1.0, |label| label.score);
     let rows = labels.iter().map(|label| {
         let name = label.name.as_deref().map_or_else(|| label.label.to_string(), printable);
-        vec![name, number(label.score), label.samples.to_string(), bar(label.score / largest)]
+        let overlap = label.overlap.map_or_else(String::new, |share| percent(share.estimate));
+        vec![name, number(label.score), label.samples.to_string(), overlap, bar(label.score / largest)]
     });
-    table(&["label", "score", "samples", ""], rows)
+    table(&["label", "score", "samples", "overlap", ""], rows)
 }
 
 /// How many samples have a score of which size: a row for every power of ten, the largest scores first.

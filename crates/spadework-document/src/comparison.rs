@@ -269,6 +269,10 @@ impl ModelDocument {
             None => Vec::new(),
             Some(labels) => label_scores(&report.node_scores, labels.ids())?,
         };
+        let mut labelled = LabelDocument::named(label_scores.clone(), labels);
+        if let Some(labels) = labels {
+            LabelDocument::set_overlaps(&mut labelled, labels, facts);
+        }
         let mut numbers = FactsDocument::new(report, labels)?;
         numbers.set_facts(facts);
         Ok(Self {
@@ -280,7 +284,7 @@ impl ModelDocument {
             output_dim: report.diagnostics.output_dim,
             output_graph: GraphDocument::of_outputs(report),
             disparity: disparity(&label_scores),
-            label_scores: LabelDocument::named(label_scores, labels),
+            label_scores: labelled,
             top_nodes: NodeDocument::most_fragile(&report.node_scores, labels, facts, top),
             total_s: report.diagnostics.timings.total.as_secs_f64(),
         })

@@ -46,5 +46,5 @@ pub use parts::{
     MadeDocument, MethodDocument, SelectionDocument, SettingsDocument, SourcesDocument, SpectrumDocument,
     WrittenDocument,
 };
-pub use request::{RequestDocument, solver_named};
+pub use request::{DistancesDocument, RequestDocument, solver_named};
 pub use stored::{StoredDocument, is_other_version};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimates::ShareDocument;
 use crate::facts::SampleDocument;
 use crate::parts::{SelectionDocument, WrittenDocument};
+use crate::request::default_metric;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.moved/1";
@@ -22,6 +23,9 @@ pub struct MovedDocument {
     pub samples: usize,
     /// Neighbors per sample, k.
     pub neighbors: usize,
+    /// The distance between outputs: `euclidean`, `cosine`, `manhattan` or `chebyshev`.
+    #[serde(default = "default_metric")]
+    pub metric: String,
     /// The share of the neighbors before that are neighbors after, over all samples.
     pub overlap: ShareDocument,
     /// Which samples were selected, as fields of the document itself.

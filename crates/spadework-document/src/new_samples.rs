@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::parts::WrittenDocument;
+use crate::request::DistancesDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.new-samples/2";
@@ -47,6 +48,9 @@ pub struct ReferenceDocument {
     pub neighbors: usize,
     /// Number of eigenpairs, r.
     pub eigenpairs: usize,
+    /// How distances are taken, of new samples too, as fields of the reference itself.
+    #[serde(flatten)]
+    pub distances: DistancesDocument,
 }
 
 /// A new sample and its score.

@@ -24,12 +24,9 @@ pub struct RequestDocument {
     pub sketch_error: Option<f64>,
     /// How eigenpairs are found: `auto`, `davidson`, `power` or `dense`.
     pub solver: String,
-    /// The distance between inputs: `euclidean`, `cosine`, `manhattan` or `chebyshev`.
-    pub input_metric: String,
-    /// The distance between outputs, of the same choices.
-    pub output_metric: String,
-    /// Scaling of the input columns: `none`, `standard` or `robust`.
-    pub standardize: String,
+    /// How distances are taken, as fields of the request itself.
+    #[serde(flatten)]
+    pub distances: DistancesDocument,
     /// What decides which of equally near outputs are neighbors, if some outputs are equal: `inputs` or `index`.
     pub ties: String,
     /// How neighbors are searched: `auto`, `exact` or `approximate`.
@@ -50,6 +47,17 @@ pub struct RequestDocument {
     pub task: String,
 }
 
+/// How distances are taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DistancesDocument {
+    /// The distance between inputs: `euclidean`, `cosine`, `manhattan` or `chebyshev`.
+    pub input_metric: String,
+    /// The distance between outputs, of the same choices.
+    pub output_metric: String,
+    /// Scaling of the input columns: `none`, `standard` or `robust`.
+    pub standardize: String,
+}
+
 impl From<&SpadeParams> for RequestDocument {
     fn from(params: &SpadeParams) -> Self {
         Self {
@@ -60,9 +68,7 @@ impl From<&SpadeParams> for RequestDocument {
                 Spectrum::Full { error } => Some(error),
             },
             solver: params.solver.to_string(),
-            input_metric: params.input_metric.to_string(),
-            output_metric: params.output_metric.to_string(),
-            standardize: params.standardize.to_string(),
+            distances: params.into(),
             ties: params.ties.to_string(),
             search: params.search.to_string(),
             graph: params.graph.to_string(),
@@ -96,9 +102,9 @@ impl RequestDocument {
             .with_eigenpairs(self.eigenpairs)
             .with_spectrum(spectrum)
             .with_solver(solver_named(&self.solver)?)
-            .with_input_metric(self.input_metric.parse()?)
-            .with_output_metric(self.output_metric.parse()?)
-            .with_standardize(self.standardize.parse()?)
+            .with_input_metric(self.distances.input_metric.parse()?)
+            .with_output_metric(self.distances.output_metric.parse()?)
+            .with_standardize(self.distances.standardize.parse()?)
             .with_ties(self.ties.parse()?)
             .with_search(self.search.parse()?)
             .with_graph(self.graph.parse()?)
@@ -110,9 +116,19 @@ impl RequestDocument {
     }
 }
 
-impl RequestDocument {
+impl From<&SpadeParams> for DistancesDocument {
+    fn from(params: &SpadeParams) -> Self {
+        Self {
+            input_metric: params.input_metric.to_string(),
+            output_metric: params.output_metric.to_string(),
+            standardize: params.standardize.to_string(),
+        }
+    }
+}
+
+impl DistancesDocument {
     /// How distances are taken, in a line.
-    pub fn distances(&self) -> String {
+    pub fn in_words(&self) -> String {
         let columns = match self.standardize.as_str() {
             "standard" => ", columns of the inputs standardized",
             "robust" => ", columns of the inputs standardized by median and interquartile range",
@@ -122,7 +138,7 @@ impl RequestDocument {
     }
 
     /// Whether distances are taken in the usual way, of which nothing has to be said.
-    pub fn has_usual_distances(&self) -> bool {
+    pub fn are_usual(&self) -> bool {
         let metric = Metric::default().to_string();
         self.input_metric == metric
             && self.output_metric == metric

@@ -185,6 +185,8 @@ pub struct LabelDocument {
     pub probed: Option<usize>,
     /// Those of the probed samples that are right (of any class, if that is not known) and survived every probe.
     pub survived: Option<usize>,
+    /// The neighborhood overlap of its samples: the share of their input neighbors, of any label, that are output neighbors too.
+    pub overlap: Option<ShareDocument>,
 }
 
 /// A confidence interval of the SPADE score, from half-samples.
@@ -352,9 +354,13 @@ impl ScoreDocument {
         })
     }
 
-    /// Says what is known of the samples: accuracy, margins and fragility, which is what the samples are listed by from now on.
+    /// Says what is known of the samples and of the labels: accuracy, margins, overlap, and fragility, which is what the samples are listed
+    /// by from now on.
     pub fn set_facts(&mut self, facts: &SampleFacts, scores: &NodeScores, labels: Option<&Labels>) {
         self.facts.set_facts(facts);
+        if let Some(labels) = labels {
+            LabelDocument::set_overlaps(&mut self.label_scores, labels, facts);
+        }
         self.top_nodes = NodeDocument::most_fragile(scores, labels, facts, self.top_nodes.len());
     }
 
@@ -396,7 +402,9 @@ impl ScoreDocument {
         };
         let survived = shares(LabelDocument::survived_share);
         let survived = survived.map(|shares| ("samples that survive every probe", shares));
-        survived.or_else(|| shares(LabelDocument::accuracy).map(|shares| ("accuracy", shares)))
+        let right = || shares(LabelDocument::accuracy).map(|shares| ("accuracy", shares));
+        let kept = || shares(|label| label.overlap).map(|shares| ("neighborhood overlap", shares));
+        survived.or_else(right).or_else(kept)
     }
 
     /// Labels that are weak by the best share that is known, weakest first: at most three, none of which is whole.
@@ -445,8 +453,20 @@ impl LabelDocument {
             right: None,
             probed: None,
             survived: None,
+            overlap: None,
         };
         scores.into_iter().map(named).collect()
+    }
+
+    /// Says of every label which share of its neighbors its samples keep.
+    pub(crate) fn set_overlaps(scores: &mut [Self], labels: &Labels, facts: &SampleFacts) {
+        let places: BTreeMap<i64, usize> =
+            scores.iter().enumerate().map(|(at, score)| (score.label, at)).collect();
+        let groups: Vec<usize> = labels.ids().iter().map(|id| places[id]).collect();
+        let found = facts.overlap.of_groups(&groups, scores.len());
+        for (score, overlap) in scores.iter_mut().zip(found) {
+            score.overlap = overlap.map(Into::into);
+        }
     }
 
     /// Its name, if it has one, its number otherwise.

@@ -49,6 +49,25 @@ impl NeighborhoodOverlap {
         Estimated::with_standard_error(mean, standard_error, nodes, Confidence::TwoSided).within_unit()
     }
 
+    /// The overlap of the samples of each of some groups; `groups` says which of `count` groups every sample belongs to. None for a group
+    /// whose samples have no neighbors.
+    ///
+    /// # Panics
+    /// When there is not one group per sample, or a group is not below `count`.
+    pub fn of_groups(&self, groups: &[usize], count: usize) -> Vec<Option<Estimated>> {
+        let shares = self.samples.shares();
+        let mut known = vec![0; count];
+        for (&group, _) in groups.iter().zip(shares).filter(|(_, share)| !share.is_nan()) {
+            known[group] += 1;
+        }
+        let means = EdgeMean::of_groups(&self.input, shares, groups, count).into_iter().zip(known);
+        let estimate = |(EdgeMean { mean, standard_error, .. }, n)| {
+            let found = Estimated::with_standard_error(mean, standard_error, n, Confidence::TwoSided);
+            (n > 0).then(|| found.within_unit())
+        };
+        means.map(estimate).collect()
+    }
+
     /// This overlap less that of another model on the same input graph, paired by samples.
     ///
     /// # Panics
@@ -74,6 +93,20 @@ impl NeighborhoodOverlap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A ring of six against a path: of the nodes that lose the edge between them, each keeps one of two neighbors. A group of one sample says
+    /// nothing about others.
+    #[test]
+    fn groups_have_the_overlap_of_their_samples() {
+        let ring = Arc::new(Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)]).unwrap());
+        let path = Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]).unwrap();
+        let found = NeighborhoodOverlap::between(ring, &path).of_groups(&[0, 1, 1, 1, 2, 0], 4);
+        let numbers = |at: usize| found[at].map(|found| (found.estimate, found.lower, found.upper, found.n));
+        assert_eq!(numbers(0), Some((0.5, 0.5, 0.5, 2)));
+        assert_eq!(numbers(1), Some((1.0, 1.0, 1.0, 3)));
+        assert_eq!(numbers(2), Some((1.0, 0.0, 1.0, 1)));
+        assert_eq!(numbers(3), None);
+    }
 
     /// A ring of six against a path (five of six edges stay) and against no edge of it (none stays).
     #[test]

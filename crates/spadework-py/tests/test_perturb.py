@@ -185,7 +185,7 @@ def test_bad_input_is_named(frame, points):
     with pytest.raises(ValueError, match="'color' must be numeric"):
         perturb.column_noise(frame, columns=["color"])
     swap = perturb.category_swaps(frame)
-    with pytest.raises(ValueError, match="'color' has a category that `table` does not have: 'violet'"):
+    with pytest.raises(ValueError, match="'color' has a category that `table` does not have: 'violet' in the row with index"):
         swap(frame.assign(color="violet"), 0, np.random.default_rng(0))
     negative = scipy.sparse.csr_array([[0.0, -1.0], [-1.0, 0.0]])
     with pytest.raises(ValueError, match="must not be negative, got -1.0 between nodes 0 and 1"):

@@ -209,10 +209,15 @@ def test_select_and_budgets(digits):
     chosen = spadework.select(digits["inputs"], digits["standard"], top=50)
     assert chosen.tolist() == sorted(range(1797), key=lambda i: (-report.fragility[i], i))[:50]
     assert len(spadework.select(digits["inputs"][:60], digits["standard"][:60], verbose=False)) == 60
-    ranked = {"node": report.node_scores, "fragility": report.fragility, "margin": -report.margins, "overlap": -report.overlap}
+    ranked = {"node": report.node_scores, "fragility": report.fragility, "margin": -report.margins}
     for by, scores in ranked.items():
         chosen_by = spadework.select(digits["inputs"], digits["standard"], top=50, by=by)
         assert chosen_by.tolist() == np.argsort(-scores, kind="stable")[:50].tolist()
+    # Equal overlaps by node score, as the command orders them.
+    order = sorted(range(1797), key=lambda i: (report.overlap[i], -report.node_scores[i], i))
+    assert order != sorted(range(1797), key=lambda i: (report.overlap[i], i))
+    by_overlap = spadework.select(digits["inputs"], digits["standard"], top=1797, by="overlap")
+    assert by_overlap.tolist() == order
     with pytest.raises(ValueError, match='`by` must be "fragility", "margin", "overlap" or "node", got \'luck\''):
         spadework.select(digits["inputs"], digits["standard"], by="luck")
     with pytest.raises(ValueError, match='by="margin" needs `outputs` of at least two numbers per sample'):
@@ -229,6 +234,54 @@ def test_overlap_is_the_share_of_neighbors_that_stay(digits):
     before, after = report.input_graph.astype(bool), report.output_graph.astype(bool)
     stay = before.multiply(after).sum(axis=1)
     assert np.allclose(report.overlap, np.asarray(stay / before.sum(axis=1)).ravel(), rtol=1e-15)
+
+
+def test_samples_without_neighbors_are_selected_last():
+    graph = scipy.sparse.csr_array(np.diag(np.ones(38), 1)[:39, :39] + np.diag(np.ones(38), -1)[:39, :39])
+    graph = scipy.sparse.csr_array(scipy.sparse.block_diag([np.zeros((1, 1)), graph]))
+    outputs = np.random.default_rng(0).normal(size=(40, 2))
+    options = {"input_graph": graph, "connectivity": "bridge", "neighbors": 3, "task": "embedding", "verbose": False}
+    assert spadework.select(outputs=outputs, top=40, by="overlap", **options)[-1] == 0
+
+
+def test_labels_have_the_overlap_of_their_samples(digits):
+    """By SciPy's matrices of both graphs: every edge counts for each of its ends."""
+    words = np.array(["even", "odd"])[digits["labels"] % 2]
+    names = [f"digit {at}" for at in range(1797)]
+    report = spadework.score(digits["inputs"], digits["standard"], labels=words, ids=names, task="embedding", verbose=False)
+    before, after = report.input_graph.astype(bool), report.output_graph.astype(bool)
+    stay = before.multiply(after)
+    expected = {word: stay[words == word].sum() / before[words == word].sum() for word in ("even", "odd")}
+    assert report.label_overlaps == pytest.approx(expected, rel=1e-14)
+    assert list(report.label_overlaps) == sorted(expected, key=lambda word: expected[word])
+    assert dict(zip(*report.to_frame("labels")[["label", "overlap"]].to_numpy().T)) == pytest.approx(expected, rel=1e-14)
+    for label in report.document["label_scores"]:
+        assert label["overlap"]["lower"] < label["overlap"]["estimate"] < label["overlap"]["upper"]
+
+
+def test_samples_have_names(digits, tmp_path):
+    names = np.array([f"digit {at}" for at in range(300)])
+    inputs, outputs = digits["inputs"][:300], digits["standard"][:300]
+    report = spadework.score(inputs, outputs, ids=names, verbose=False)
+    weakest = report.top_nodes(1)[0]
+    assert report.to_dict()["top_nodes"][0]["id"] == report.document["top_nodes"][0]["id"] == names[weakest]
+    assert report.to_frame()["id"].tolist() == names.tolist()
+    report.save(tmp_path / "report.npz")
+    kept = spadework.Report.load(tmp_path / "report.npz")
+    assert kept.ids.tolist() == names.tolist()
+    kept.to_html(tmp_path / "page.html", inputs=inputs, outputs=outputs, verbose=False)
+    assert f'"{names[weakest]}"' in (tmp_path / "page.html").read_text()
+    moved = spadework.moved(outputs, outputs[::-1].copy(), ids=names, top=5, verbose=False)
+    assert moved.ids == names[moved.indices].tolist() and moved.document["metric"] == "euclidean"
+    assert spadework.moved(outputs, inputs, metric="cosine", verbose=False).document["metric"] == "cosine"
+    with pytest.raises(ValueError, match="`ids`: ids must be one per sample, got 3 for 300 samples"):
+        spadework.score(inputs, outputs, ids=names[:3])
+    with pytest.raises(ValueError, match="`ids`: ids must be one per sample, got 3 for 300 samples"):
+        spadework.moved(outputs, outputs, ids=names[:3])
+    with pytest.raises(ValueError, match="`ids` must be one name per sample, got 'names.txt'"):
+        spadework.score(inputs, outputs, ids="names.txt")
+    twice = spadework.score(inputs, outputs, ids=[*names[:299], names[0]], verbose=False)
+    assert any("`ids`: samples 0 and 299 (counted from 0) have the same id, digit 0" in note for note in twice.notes)
 
 
 def test_comparisons_rank_and_agree_with_single_scores(digits):

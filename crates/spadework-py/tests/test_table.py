@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 TABLE = pandas.DataFrame(
     {
@@ -65,6 +65,38 @@ def test_missing_values_are_refused_with_row_and_column():
         spadework.encode_table(np.array([["a", "b"]]))
 
 
+def test_new_rows_are_encoded_like_a_known_table():
+    rng = np.random.default_rng(0)
+    old = pandas.DataFrame({"size": rng.gamma(2, 5, 60), "kind": rng.choice(["flat", "house", "loft"], 60), "same": 1.0})
+    new = pandas.DataFrame({"size": [3.0, 50.0], "kind": ["loft", "flat"], "same": [1.0, 2.0]})
+    encoded = spadework.encode_table(new, like=old)
+    scaler, onehot = StandardScaler().fit(old[["size"]]), OneHotEncoder(sparse_output=False).fit(old[["kind"]])
+    kinds = onehot.transform(new[["kind"]]) / np.sqrt(2)
+    np.testing.assert_allclose(encoded.rows, np.hstack([scaler.transform(new[["size"]]), kinds, [[0], [0]]]))
+    assert encoded.names == spadework.encode_table(old).names
+    gower = spadework.encode_table(new, like=old, categories="gower").rows
+    np.testing.assert_allclose(gower[:, 0], MinMaxScaler().fit(old[["size"]]).transform(new[["size"]])[:, 0] / 3)
+    np.testing.assert_array_equal(spadework.encode_table(old, like=old).rows, spadework.encode_table(old).rows)
+    for categories in ("onehot", "gower"):
+        with pytest.raises(ValueError, match="categories of `like`, got 'hut' at row 1 .counted from 0., column 'kind'"):
+            spadework.encode_table(new.assign(kind=["flat", "hut"]), like=old, categories=categories)
+    with pytest.raises(ValueError, match="columns of `like`"):
+        spadework.encode_table(new[["kind", "size", "same"]], like=old)
+    with pytest.raises(ValueError, match="column 'kind' holds categories in `like`, got numbers"):
+        spadework.encode_table(new.assign(kind=[1, 2]), like=old)
+    # New samples of a fitted model.
+    outputs = old[["size"]].to_numpy()
+    spade = spadework.Spade(neighbors=5, connectivity="bridge", verbose=False).fit(spadework.encode_table(old).rows, outputs)
+    found = spade.score_samples(encoded.rows, new[["size"]].to_numpy())
+    assert found.shape == (2,) and np.isfinite(found).all()
+
+
+def test_a_pipeline_says_which_category_it_has_never_seen():
+    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(TABLE[["city"]], [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="Found unknown categories .*Rom.* in column 0"):
+        spadework.score_table(model, TABLE[["city"]].assign(city=["Bonn", "Rom", "Bonn", "Bonn"]), neighbors=2, verbose=False)
+
+
 def test_breast_cancer_by_probabilities():
     data = load_breast_cancer(as_frame=True)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.data, data.target)
@@ -75,6 +107,35 @@ def test_breast_cancer_by_probabilities():
     theirs = kneighbors_graph(scaled, report.neighbors)
     edges = np.transpose(((theirs + theirs.T) > 0).nonzero())
     np.testing.assert_array_equal(report.edges, edges[edges[:, 0] < edges[:, 1]])
+
+
+def test_pages_name_the_columns_of_a_table(tmp_path):
+    data = load_breast_cancer(as_frame=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.data, data.target)
+    outputs, page = model.predict_proba(data.data), tmp_path / "page.html"
+    report = spadework.score_table(model, data.data, labels=data.target, verbose=False)
+    report.to_html(page, inputs=data.data, outputs=outputs, verbose=False)
+    text = page.read_text()
+    assert all(f'"{name}"' in text for name in data.data.columns)
+    # Its encoded rows, and a report that was saved.
+    report.save(tmp_path / "report.npz")
+    kept = spadework.Report.load(tmp_path / "report.npz")
+    kept.to_html(page, inputs=spadework.encode_table(data.data).rows, outputs=outputs, verbose=False)
+    assert page.read_text() == text
+    # A frame of numbers, without an encoding.
+    spadework.score(data.data, outputs, verbose=False).to_html(page, inputs=data.data, outputs=outputs, verbose=False)
+    assert '"mean radius"' in page.read_text()
+    spadework.score(data.data, outputs, verbose=False).to_html(page, inputs=data.data.to_numpy(), outputs=outputs, verbose=False)
+    assert '"mean radius"' not in page.read_text()
+
+
+def test_pages_name_categories(tmp_path):
+    table = pandas.concat([TABLE.assign(age=TABLE["age"] + 7 * at) for at in range(10)], ignore_index=True)
+    outputs = table[["age", "income"]].to_numpy() / [50, 4e4]
+    for categories in ("onehot", "gower"):
+        report = spadework.score_table(lambda rows: outputs, table, categories=categories, neighbors=5, verbose=False)
+        report.to_html(tmp_path / "page.html", inputs=table, outputs=outputs, verbose=False)
+        assert '"city=Köln"' in (tmp_path / "page.html").read_text()
 
 
 def test_diabetes_by_a_single_number():

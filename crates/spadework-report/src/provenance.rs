@@ -44,7 +44,10 @@ impl Origin {
 /// How the graphs were made, in one line.
 pub(crate) fn graphs_made(request: &RequestDocument) -> String {
     let RequestDocument { graph, weights, connectivity, .. } = request;
-    format!("{graph}, {weights} weights, connectivity {connectivity}; distances {}", request.distances())
+    format!(
+        "{graph}, {weights} weights, connectivity {connectivity}; distances {}",
+        request.distances.in_words()
+    )
 }
 
 /// Residuals, seconds and the like.

@@ -6,7 +6,7 @@ use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::NodeDocument;
 use spadework_document::score::{LabelDocument, ScoreDocument};
 use spadework_document::verdict::VerdictDocument;
-use spadework_document::words::{grouped, percent, short};
+use spadework_document::words::{grouped, percent, share_with_range, short};
 use spadework_io::{Labels, default_name};
 
 use crate::charts::{Cell, Chart, Estimate, heat_map, histogram, intervals, scatter};
@@ -126,9 +126,8 @@ impl ScorePage {
         permuted: Option<f64>,
     ) -> Self {
         let name = |index: usize| sample_id(ids, index);
-        let of_labels = |chart: &&Chart| {
-            chart.name.starts_with("label_accuracy") || chart.name.starts_with("label_survived")
-        };
+        let of_labels =
+            |chart: &&Chart| ["label_accuracy", "label_survived", "label_overlap"].contains(&chart.name);
         let on_page = || charts.iter().filter(|chart| !chart.name.starts_with("embedding"));
         Self {
             frame: Frame::new(title(document, origin), provenance(document, origin), &document.made.version),
@@ -407,12 +406,14 @@ fn nodes_table(document: &ScoreDocument, sample: &dyn Fn(usize) -> String) -> Ta
 
 fn label_table(labels: &[LabelDocument]) -> Table {
     let row = |label: &LabelDocument| {
-        vec![label.text().into(), TableCell::number(label.score), label.samples.into()]
+        let overlap =
+            label.overlap.as_ref().map_or_else(|| "–".into(), |share| share_with_range(share).into());
+        vec![label.text().into(), TableCell::number(label.score), label.samples.into(), overlap]
     };
     Table {
         name: "labels",
-        caption: "Mean node score of every label".to_owned(),
-        header: vec!["label", "score", "samples"],
+        caption: "Mean node score and neighborhood overlap of every label".to_owned(),
+        header: vec!["label", "score", "samples", "overlap"],
         rows: labels.iter().map(row).collect(),
     }
 }
@@ -452,19 +453,25 @@ fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> 
     charts
 }
 
-/// What share of every label is right, and right on every probe.
+/// What share of every label is right, and right on every probe, or which share of its neighbors it keeps: of the weakest labels, where there
+/// are many.
 fn label_charts(labels: &[LabelDocument]) -> Vec<Chart> {
-    if labels.len() > MOST_LABELS {
-        return Vec::new();
-    }
+    let some =
+        if labels.len() > MOST_LABELS { format!(", the {MOST_LABELS} weakest") } else { String::new() };
+    let chart = |name, title: &str, mut rows: Vec<Estimate>| {
+        rows.truncate(MOST_LABELS);
+        intervals(name, &format!("{title}{some}"), "percent, with 95 % intervals", &rows)
+    };
     let survived = shares(labels, LabelDocument::survived_share);
     let right = shares(labels, LabelDocument::accuracy);
-    let chart =
-        |name, title, rows: Vec<Estimate>| intervals(name, title, "percent, with 95 % intervals", &rows);
+    // Where nobody knows what is right, as of embeddings, this says which labels broke.
+    let kept =
+        if right.is_none() && survived.is_none() { shares(labels, |label| label.overlap) } else { None };
     let survived =
         survived.map(|rows| chart("label_survived", "Samples that survive every probe, by label", rows));
     let right = right.map(|rows| chart("label_accuracy", "Accuracy by label", rows));
-    survived.into_iter().chain(right).collect()
+    let kept = kept.map(|rows| chart("label_overlap", "Neighborhood overlap by label", rows));
+    survived.into_iter().chain(right).chain(kept).collect()
 }
 
 fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairScore]) -> Chart {

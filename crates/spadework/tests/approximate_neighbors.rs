@@ -6,6 +6,7 @@ use spadework::kernels::{Kernels, with_kernels};
 use spadework::neighbors::{
     ApproximateSearch, AutomaticSearch, BruteForce, ExactSearch, NeighborLists, NeighborSearch, Recall,
 };
+use spadework::samples::{Geometry, Metric, Side, Standardize};
 use spadework::{Error, Monitor, Samples, Silent};
 
 /// Enough samples that the search does not fall back to the exact one.
@@ -51,6 +52,59 @@ fn recall_is_reached_and_told_truly() {
             "true {truth}, told {}",
             lists.recall().share()
         );
+    }
+}
+
+/// The distance of two rows, from its definition.
+fn distance(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
+    let pairs = || a.iter().zip(b).map(|(&a, &b)| (f64::from(a), f64::from(b)));
+    let product =
+        |a: &[f32], b: &[f32]| -> f64 { a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum() };
+    match metric {
+        Metric::Euclidean => pairs().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
+        Metric::Cosine => 1.0 - product(a, b) / (product(a, a) * product(b, b)).sqrt(),
+        Metric::Manhattan => pairs().map(|(a, b)| (a - b).abs()).sum(),
+        Metric::Chebyshev => pairs().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
+    }
+}
+
+/// Rows of very different lengths, so that the neighbors of one metric are not those of another. Metrics without products are searched
+/// exactly.
+#[test]
+fn recall_is_reached_by_every_metric() {
+    const DIM: usize = 24;
+    const NEIGHBORS: usize = 10;
+    let mut values = clusters(SAMPLES, DIM, 21);
+    for (p, row) in values.chunks_exact_mut(DIM).enumerate() {
+        row.iter_mut().for_each(|value| *value *= 0.5 + (p * 37 % 101) as f32 / 50.0);
+    }
+    let row = |p: usize| &values[p * DIM..(p + 1) * DIM];
+    // Every 25th row by brute force: 200 rows, 2,000 neighbors.
+    let queries: Vec<usize> = (0..SAMPLES).step_by(25).collect();
+    let nearest = |metric: Metric, p: usize| -> Vec<u32> {
+        let mut others: Vec<(f64, u32)> = (0..SAMPLES as u32)
+            .filter(|&q| q as usize != p)
+            .map(|q| (distance(metric, row(p), row(q as usize)), q))
+            .collect();
+        others.select_nth_unstable_by(NEIGHBORS - 1, |a, b| a.0.total_cmp(&b.0));
+        others[..NEIGHBORS].iter().map(|&(_, q)| q).collect()
+    };
+    for metric in [Metric::Euclidean, Metric::Cosine, Metric::Manhattan, Metric::Chebyshev] {
+        let samples = Samples::from_f32(SAMPLES, DIM, values.as_slice()).unwrap();
+        let placed = Geometry::new(metric, Standardize::None).place(Side::Input, samples).unwrap();
+        let lists = search(&placed, NEIGHBORS);
+        let common = |p: usize| nearest(metric, p).iter().filter(|q| lists.of(p).contains(q)).count();
+        let found: usize = queries.iter().map(|&p| common(p)).sum();
+        let recall = found as f64 / (queries.len() * NEIGHBORS) as f64;
+        match metric {
+            Metric::Euclidean | Metric::Cosine => {
+                assert!(matches!(lists.recall(), Recall::Sampled { .. }), "{metric} is approximate");
+                assert!(recall >= 0.995, "{metric}: {recall}");
+            }
+            Metric::Manhattan | Metric::Chebyshev => {
+                assert_eq!((lists.recall(), recall), (Recall::Exact, 1.0), "{metric}");
+            }
+        }
     }
 }
 

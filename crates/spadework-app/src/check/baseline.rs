@@ -50,7 +50,8 @@ impl Baseline {
             ("numbers per input", theirs.input_dim, document.input_dim),
             ("neighbors", theirs.neighbors.requested, document.neighbors.requested),
         ];
-        let [their_distances, our_distances] = [theirs, document].map(|of| of.made.request.distances());
+        let [their_distances, our_distances] =
+            [theirs, document].map(|of| of.made.request.distances.in_words());
         let words = [
             ("distances", &their_distances, &our_distances),
             ("kind of graph", &theirs.method.graph, &document.method.graph),

@@ -1,6 +1,6 @@
 //! `spadework compare`: many models on one input graph.
 
-use spadework_app::{CompareRequest, ModelsData, compare, json};
+use spadework_app::{CompareRequest, IdSource, ModelsData, compare, json};
 
 use crate::args_many::CompareArgs;
 use crate::console::Console;
@@ -13,7 +13,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let models = args.models.named()?;
     let mut request = CompareRequest {
         data: ModelsData {
-            ids: args.judged.ids.ids.as_deref(),
+            ids: args.judged.ids.ids.as_deref().map(IdSource::Named),
             ..args.models.data(&models, args.labels.as_deref(), &args.corruption)
         },
         params: args.scoring.params(),

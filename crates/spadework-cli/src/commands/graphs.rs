@@ -79,7 +79,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
         document.output_dim,
         document.neighbors,
         document.made.request.connectivity,
-        distances_line(&document.made.request, "distances: "),
+        distances_line(&document.made.request.distances, "distances: "),
         table(&header, lines),
         document.neighbors,
     )

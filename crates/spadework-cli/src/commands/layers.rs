@@ -48,7 +48,7 @@ fn to_text(document: &LayersDocument) -> String {
         document.settings.samples,
         document.settings.input_dim,
         document.settings.neighbors.used,
-        distances_line(&document.made.request, "distances   "),
+        distances_line(&document.made.request.distances, "distances   "),
         table(&heading, rows)
     )
 }

@@ -10,6 +10,7 @@ use crate::args_many::ReferenceArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{counted, number, table};
+use crate::render_graphs::distances_line;
 
 pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     let ReferenceArgs { reference_inputs, reference_outputs, .. } = &args.reference;
@@ -47,13 +48,14 @@ fn to_text(document: &NewSamplesDocument) -> String {
     });
     format!(
         "new samples   {samples}, {known} of them samples of the reference\n\
-         reference     {} samples, SPADE score {}, {}, {}\n\n\
+         reference     {} samples, SPADE score {}, {}, {}\n{}\n\
          most fragile new samples (above: the share of the reference samples with a lower score)\n{}\n\
          seconds: {:.3}\n",
         reference.samples,
         number(reference.model_score),
         counted(reference.neighbors, "neighbor"),
         counted(reference.eigenpairs, "eigenpair"),
+        distances_line(&reference.distances, "distances     "),
         table(&header, rows),
         document.total_s,
     )

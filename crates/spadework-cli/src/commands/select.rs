@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use spadework_app::{
-    ArraySource, By, ModelData, MovedRequest, OutputSource, ScoreRequest, SelectRequest, json, moved,
-    printable, select,
+    ArraySource, By, IdSource, ModelData, MovedRequest, OutputSource, ScoreRequest, SelectRequest, json,
+    moved, printable, select,
 };
 
 use crate::args_select::SelectArgs;
@@ -17,6 +17,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let (top, console) = (args.top.map(NonZeroUsize::get), Console::new(&args.scored.output));
     let ids = args.ids.ids.as_deref();
     if let Some(against) = &args.against {
+        let ids = ids.map(IdSource::Named);
         let request = MovedRequest {
             data: ModelData { ids, ..args.scored.model.data(&args.scored.corruption) },
             against: OutputSource::Array(ArraySource::Named(against)),

@@ -129,6 +129,31 @@ fn the_metric_goes_through_every_command() {
     assert!(scene.read("page.html").contains("distances chebyshev for inputs, manhattan for outputs"));
 }
 
+/// Samples that moved, and new samples: neither has a request from which it could be made again.
+#[test]
+fn moved_and_new_samples_name_the_distances() {
+    let scene = scene();
+    let moved = "select --inputs x.npy --outputs y.npy --against worse.npy --moved --json";
+    assert_eq!(scene.run(moved).json()["metric"], "euclidean");
+    assert_eq!(scene.run(&format!("{moved} --output-metric cosine")).json()["metric"], "cosine");
+    scene.score("-q --input-metric cosine --output-metric chebyshev --standardize --out ref").prints();
+    scene.score("-q --out usual").prints();
+    let new = |reference: &str| {
+        scene.run(&format!("score --reference {reference} --inputs x.npy --outputs y.npy --out new -q"))
+    };
+    let text = new("ref").prints();
+    let words =
+        "distances     cosine for inputs, chebyshev for outputs, columns of the inputs standardized\n";
+    assert!(text.contains(words), "{text}");
+    let reference = &scene.read_json("new/result.json")["reference"];
+    for (field, word) in
+        [("input_metric", "cosine"), ("output_metric", "chebyshev"), ("standardize", "standard")]
+    {
+        assert_eq!(reference[field], word);
+    }
+    assert!(!new("usual").prints().contains("distances"), "the usual way needs no words");
+}
+
 #[test]
 fn new_samples_are_measured_by_the_distances_of_the_reference() {
     let scene = scene();

@@ -1,5 +1,7 @@
 //! `spadework score`: what it prints.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::support::arrays::{Random, floats};
@@ -212,8 +214,54 @@ fn labels_tell_pairs_and_the_worst() {
     let text = scene.score("--labels labels.npy").prints();
     assert!(text.contains("labels most easily confused") && text.contains("worst label"), "{text}");
     assert!(scene.read("result/label_pairs.csv").starts_with("a,b,score,edges\n0,0,"));
-    assert!(scene.read("result/labels.csv").starts_with("label,score,samples\n0,"));
+    assert!(scene.read("result/labels.csv").starts_with("label,score,samples,overlap\n0,"));
     assert!(scene.score("--json").json().get("label_pairs").is_none());
+}
+
+/// An embedder that keeps all items but those of one topic: the text, the tables and the page say which topic broke. The shares are counted
+/// again from the edges of both graphs.
+#[test]
+fn labels_that_an_embedder_breaks_are_named() {
+    const TOPICS: [&str; 4] = ["north", "east", "south", "west"];
+    let scene = Scene::empty();
+    let (old, other) = (Random::new(31).points(200 * 4), Random::new(32).points(200 * 4));
+    let new: Vec<f32> = (0..800).map(|at| if at / 4 % 4 == 2 { other[at] } else { old[at] }).collect();
+    scene.write("old.npy", floats(4, &old));
+    scene.write("new.npy", floats(4, &new));
+    scene.write("topics.txt", (0..200).map(|at| format!("{}\n", TOPICS[at % 4])).collect::<String>());
+    scene.write("ids.txt", (0..200).map(|at| format!("item {at}\n")).collect::<String>());
+    let call =
+        "score --inputs old.npy --outputs new.npy --task embedding --labels topics.txt --ids ids.txt -q";
+    let text = scene.run(&format!("{call} --out result --save-graphs csv --report page.html")).prints();
+    assert!(text.contains("  weakest labels     south: "), "{text}");
+    assert!(text.contains(" (by neighborhood overlap)\n"), "{text}");
+    assert!(scene.read("page.html").contains("Neighborhood overlap by label"));
+    assert!(scene.read("page.html").contains("Weakest labels, by neighborhood overlap: south ("));
+    let edges = |file: &str| -> BTreeSet<[usize; 2]> {
+        let table = scene.read(file);
+        let mut header = table.lines().next().unwrap().split(',');
+        assert_eq!((header.next(), header.next()), (Some("p"), Some("q")));
+        let ends = |row: &str| row.split(',').take(2).map(|end| end.parse().unwrap()).collect::<Vec<_>>();
+        table.lines().skip(1).map(|row| ends(row).try_into().unwrap()).collect()
+    };
+    let (input, output) = (edges("result/input_graph.csv"), edges("result/output_graph.csv"));
+    let json = scene.read_json("result/result.json");
+    for label in json["label_scores"].as_array().unwrap() {
+        let topic = TOPICS.iter().position(|topic| label["name"] == *topic).unwrap();
+        // Every edge counts for each of its ends that has the label.
+        let ends_of = |edge: &&[usize; 2]| edge.iter().filter(|&&end| end % 4 == topic).count();
+        let kept: usize = input.intersection(&output).map(|edge| ends_of(&edge)).sum();
+        let all: usize = input.iter().map(|edge| ends_of(&edge)).sum();
+        let found = &label["overlap"];
+        assert!((found["estimate"].as_f64().unwrap() - kept as f64 / all as f64).abs() < 1e-12, "{label}");
+        assert_eq!(found["n"], 50);
+        assert!(found["lower"].as_f64() < found["estimate"].as_f64(), "{label}");
+    }
+    let models =
+        call.replace("score", "compare").replace("new.npy", "new=new.npy --outputs same=old.npy --json");
+    let compared = scene.run(&models).json();
+    let model = compared["models"].as_array().unwrap().iter().find(|model| model["name"] == "new").unwrap();
+    assert_eq!(model["label_scores"], json["label_scores"]);
 }
 
 #[test]

@@ -141,6 +141,11 @@ fn samples_are_ranked_by_what_is_asked_for() {
         );
         assert_eq!(select(&scene, &format!("--by {by} --json")).json()["by"], by);
     }
+    // Equal overlaps by node score.
+    let (overlaps, scores) = (column(&scene, "overlap"), column(&scene, "score"));
+    let ids = ids(&select(&scene, "--by overlap --top 300").prints());
+    assert!(ids.is_sorted_by(|&a, &b| overlaps[a] < overlaps[b] || scores[a] >= scores[b]));
+    assert!(!ids.is_sorted_by(|&a, &b| overlaps[a] < overlaps[b] || a < b), "the index decides nothing here");
     // One number per sample is not a class: node scores are the best there is.
     let line: String = (0..40_u32).map(|i| format!("{}\n", i * i)).collect();
     scene.write("line.csv", line);

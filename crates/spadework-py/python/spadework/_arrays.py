@@ -50,6 +50,15 @@ def as_rows(values: Any, argument: str) -> Rows:
     return np.require(array, requirements=["C", "A"])
 
 
+def as_names(ids: Any) -> list[str] | None:
+    """The names of the samples, one per sample."""
+    if ids is None:
+        return None
+    if isinstance(ids, (str, bytes)):
+        raise ValueError(f"`ids` must be one name per sample, got {ids!r}")
+    return [str(name) for name in ids]
+
+
 def sample_shape(values: Any) -> list[int]:
     """The shape of one sample, for those who do not take it flattened; one number per sample is a shape too."""
     shape = np.shape(values)

@@ -18,6 +18,7 @@ from ._arrays import (
     as_entries,
     as_labels,
     as_models,
+    as_names,
     as_rows,
     as_sparse_rows,
     is_sparse,
@@ -40,6 +41,7 @@ def score(
     outputs: Any = None,
     *,
     labels: Any = None,
+    ids: Any = None,
     neighbors: int = 10,
     eigenpairs: int | Literal["all"] = 2,
     input_graph: Any = None,
@@ -77,7 +79,9 @@ def score(
         ``inputs`` may also be a SciPy sparse matrix, such as tf-idf. It is searched exactly, by the Euclidean or the cosine distance,
         without being made dense; ``connectivity`` then applies only to the outputs.
     labels : array-like of shape (n,), optional
-        One integer or word per sample, for label scores.
+        One integer or word per sample, for label scores and overlaps.
+    ids : array-like of shape (n,), optional
+        The name of every sample, for the result, its tables and its page.
     neighbors : int, default=10
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
@@ -170,14 +174,18 @@ def score(
     outputs = answers(outputs, inputs)
     one, other = side(inputs, input_graph, "input", chosen), side(outputs, output_graph, "output")
     given = as_labels(labels, samples_of(one))
-    left = known_probes(probed, samples_of(one))
+    left, names = known_probes(probed, samples_of(one)), as_names(ids)
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
-        found = _native.score((one, other, (given, left)), extras, (chosen, progress))
+        found = _native.score((one, other, (given, left, names)), extras, (chosen, progress))
     document = json.loads(found["document"])
     _notes.add_sparse(document, inputs, chosen)
     report = report_of(document, found, found, given, _notes.told(document, verbose))
-    return replace(report, thumbnails=_notebook.thumbnails(inputs, report.top_nodes()))
+    return replace(
+        report,
+        ids=None if names is None else np.array(names, dtype=np.str_),
+        thumbnails=_notebook.thumbnails(inputs, report.top_nodes()),
+    )
 
 
 def answers(outputs: Any, inputs: Any) -> Any:
@@ -489,7 +497,7 @@ standardize, ties, search, solver, sketch_error, tolerance, seed, threads, verbo
     one, other = side(inputs, input_graph, "input", chosen), side(outputs, output_graph, "output")
     given = as_labels(labels, samples_of(one))
     with progress_bars(verbose) as progress:
-        model = (one, other, (given, None))
+        model = (one, other, (given, None, None))
         found = _native.distortion(model, wanted, asked, bool(all_edges), (chosen, progress))
     document = json.loads(found.pop("document"))
     _notes.add_sparse(document, inputs, chosen)
@@ -531,7 +539,7 @@ def select(
     Returns
     -------
     ndarray of shape (top,)
-        Most fragile first; ties go to the lower index.
+        Most fragile first; equal overlaps are ordered by node score, other ties by index.
 
     Examples
     --------
@@ -547,16 +555,17 @@ def select(
     report = score(inputs, outputs, **options)
     samples = len(report.node_scores)
     scores = report.node_scores if by == "node" or report.fragility is None else report.fragility
-    if by == "overlap" and report.overlap is not None:
-        # Samples without neighbors, of a graph that was given, come last.
-        scores = -np.nan_to_num(report.overlap, nan=np.inf)
     if by == "margin":
         if report.margins is None:
             raise ValueError('by="margin" needs `outputs` of at least two numbers per sample, one per class')
         scores = -report.margins
     if wanted is not None and wanted > samples:
         raise ValueError(f"`top` must be at most the number of samples ({samples}), got {wanted}")
-    return largest(scores, min(_SELECTED, samples) if wanted is None else wanted)
+    count = min(_SELECTED, samples) if wanted is None else wanted
+    if by == "overlap" and report.overlap is not None:
+        # As the command orders them; lexsort is stable and puts NaN last: samples without neighbors, of a graph that was given.
+        return np.lexsort((-report.node_scores, report.overlap))[:count].astype(np.int64)
+    return largest(scores, count)
 
 
 def perturbation_budget(node_scores: Any, *, top: int, large: float, small: float) -> npt.NDArray[np.float64]:

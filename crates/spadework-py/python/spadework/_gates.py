@@ -141,7 +141,7 @@ def check(
     outputs = answers(outputs, inputs)
     one, other = side(inputs, input_graph, "input"), side(outputs, output_graph, "output")
     given = as_labels(labels, samples_of(one))
-    known = (given, known_probes(probed, samples_of(one)))
+    known = (given, known_probes(probed, samples_of(one)), None)
     with progress_bars(verbose) as progress:
         found = _native.check_gates((one, other, known), gates, (chosen, progress))
     scored = json.loads(found["document"])

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native, _notes
+from ._arrays import as_names
 from ._functions import rows_and_shape
 from ._progress import progress_bars
 from ._settings import Metric, settings, whole_number
@@ -42,6 +43,11 @@ class Moved:
     notes: tuple[str, ...] = ()
 
     @property
+    def ids(self) -> list[str] | None:
+        """The names of the samples, if ``ids`` was given."""
+        return self.document.get("ids")
+
+    @property
     def overlap(self) -> float:
         """The share of all neighbors that stayed neighbors."""
         return float(self.document["overlap"]["estimate"])
@@ -52,6 +58,7 @@ def moved(
     against: Any,
     *,
     top: int | None = None,
+    ids: Any = None,
     neighbors: int = 10,
     metric: Metric = "euclidean",
     search: Literal["auto", "exact", "approximate"] = "auto",
@@ -68,6 +75,8 @@ def moved(
         The outputs of the old model and of the new model on the same samples.
     top : int, optional
         How many; 100 by default, or all if there are fewer.
+    ids : array-like of shape (n,), optional
+        The name of every sample, for `Moved.ids`.
     neighbors : int, default=10
         Neighbors per sample, k.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
@@ -94,7 +103,7 @@ def moved(
     )
     one, other = rows_and_shape(outputs, "outputs"), rows_and_shape(against, "against")
     with progress_bars(verbose) as progress:
-        document = json.loads(_native.moved(one, other, wanted, (chosen, progress)))
+        document = json.loads(_native.moved(one, other, wanted, as_names(ids), (chosen, progress)))
     nodes = document["nodes"]
     return Moved(
         indices=np.array(document["indices"], dtype=np.int64),

@@ -40,7 +40,7 @@ _Labels: TypeAlias = tuple[_Integers, list[str] | None]
 #: Probes: their samples, margins and document; of a regressor the document alone.
 _Probes: TypeAlias = tuple[_Integers, _Floats, str] | str
 #: Inputs, outputs, and what is known of the samples.
-_Model: TypeAlias = tuple[Any, Any, tuple[_Labels | None, _Probes | None]]
+_Model: TypeAlias = tuple[Any, Any, tuple[_Labels | None, _Probes | None, list[str] | None]]
 _Models: TypeAlias = Sequence[tuple[str, _Rows]]
 
 #: Is told a stage, how much of it is done, and how much there is.
@@ -71,7 +71,7 @@ class ProbeFolder:
 
 def score(model: _Model, extras: dict[str, bool], asked: _Asked) -> dict[str, Any]: ...
 def check_gates(model: _Model, gates: dict[str, Any], asked: _Asked) -> dict[str, Any]: ...
-def moved(before: Any, after: Any, top: int | None, asked: _Asked) -> str: ...
+def moved(before: Any, after: Any, top: int | None, ids: list[str] | None, asked: _Asked) -> str: ...
 def compare(
     inputs: Any, models: _Models, labels: _Labels | None, extras: dict[str, bool], asked: _Asked
 ) -> dict[str, Any]: ...
@@ -94,8 +94,8 @@ def page_of_document(document: str, title: str | None) -> str: ...
 def page_of_score(
     document: str,
     title: str | None,
-    arrays: tuple[_Rows, Sequence[int], _Rows],
-    known: tuple[_Labels | None, _Floats | None, _Floats | None],
+    arrays: tuple[_Rows, Sequence[int], _Rows, Sequence[str] | None],
+    known: tuple[_Labels | None, _Floats | None, _Floats | None, Sequence[str] | None],
     threads: int | None,
     progress: _Progress,
 ) -> str: ...

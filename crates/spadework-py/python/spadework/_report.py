@@ -25,7 +25,7 @@ SCHEMA = "spadework.score/4"
 
 #: Arrays that every report has, and those that it may have.
 _ARRAYS = ("node_scores", "edges", "edge_scores", "embedding", "output_edges")
-_MORE_ARRAYS = ("margins", "fragility", "overlap", "labels", "input_weights", "output_weights")
+_MORE_ARRAYS = ("margins", "fragility", "overlap", "labels", "ids", "input_weights", "output_weights")
 #: Samples and edges that a document names unless told otherwise.
 TOP = 10
 
@@ -88,6 +88,8 @@ class Report:
         None in reports that an older version saved.
     labels : ndarray of shape (n,) or None
         The label of every sample as a number; `label_names` has the words, if labels are words.
+    ids : ndarray of shape (n,) or None
+        The name of every sample, if ``ids`` was given.
     document : dict
         Everything else, as ``spadework score --json`` prints it; see `to_dict`.
     thumbnails : tuple of str
@@ -118,6 +120,7 @@ class Report:
     margins: npt.NDArray[np.float64] | None = None
     fragility: npt.NDArray[np.float64] | None = None
     overlap: npt.NDArray[np.float64] | None = None
+    ids: npt.NDArray[np.str_] | None = None
     thumbnails: tuple[str, ...] = ()
 
     @property
@@ -210,6 +213,14 @@ class Report:
         return {label.get("name", label["label"]): label["score"] for label in self.document["label_scores"]}
 
     @property
+    def label_overlaps(self) -> dict[Hashable, float]:
+        """Neighborhood overlap of the samples of every label, by its word or number: which labels a new embedder breaks, the least
+        first. Empty without labels."""
+        known = [label for label in self.document["label_scores"] if "overlap" in label]
+        known.sort(key=lambda label: float(label["overlap"]["estimate"]))
+        return {label.get("name", label["label"]): label["overlap"]["estimate"] for label in known}
+
+    @property
     def label_pair_scores(self) -> dict[tuple[Hashable, Hashable], float]:
         """Mean edge score between every two labels that an edge of the input graph joins."""
         names: Mapping[int, Hashable] = self.label_names
@@ -268,7 +279,7 @@ class Report:
         Parameters
         ----------
         table : {"nodes", "edges", "labels"}, default="nodes"
-            One row per sample (index, label, score, rank, margin, fragility, overlap), per edge (p, q, score) or per label (label, score, samples). The rank is that of
+            One row per sample (index, id, label, score, rank, margin, fragility, overlap), per edge (p, q, score) or per label (label, score, samples, overlap). The rank is that of
             the fragility.
 
         Returns
@@ -279,6 +290,8 @@ class Report:
         columns: dict[str, Any]
         if table == "nodes":
             columns = {"index": np.arange(len(self.node_scores))}
+            if self.ids is not None:
+                columns["id"] = self.ids
             if self.labels is not None:
                 columns["label"] = self._label_words(self.labels)
             columns |= {"score": self.node_scores, "rank": self._ranks()}
@@ -293,6 +306,7 @@ class Report:
                 "label": [label.get("name", label["label"]) for label in found],
                 "score": [label["score"] for label in found],
                 "samples": [label["samples"] for label in found],
+                "overlap": [label.get("overlap", {}).get("estimate", np.nan) for label in found],
             }
         else:
             raise ValueError(f'`table` must be "nodes", "edges" or "labels", got {table!r}')
@@ -313,6 +327,8 @@ class Report:
         nodes: list[dict[str, Any]] = []
         for index in self.top_nodes(top).tolist():
             nodes.append({"index": index, "score": float(self.node_scores[index])})
+            if self.ids is not None:
+                nodes[-1]["id"] = str(self.ids[index])
             if self.labels is not None:
                 nodes[-1]["label"] = int(self.labels[index])
             if self.margins is not None:
@@ -389,7 +405,8 @@ class Report:
         inputs, outputs : array-like of shape (n, ...), optional
             The arrays that were scored. A report does not keep them. The page has scatter plots, the most fragile pairs and
             pictures only if you pass them; the model is then scored again. Images keep their shape here: (n, height, width) or
-            with channels.
+            with channels. The columns of a frame keep their names. For a report of `score_table`, pass the table: the page shows its rows as
+            they were compared, encoded and standardized.
         title : str, optional
             Title of the page.
         threads, verbose
@@ -401,11 +418,15 @@ class Report:
             return
         if inputs is None or outputs is None:
             raise ValueError("`inputs` and `outputs` must both be given, or neither")
+        inputs, columns = self._named_inputs(inputs)
         rows = as_rows(inputs, "inputs")
-        arrays = (rows, list(np.shape(inputs)), as_rows(outputs, "outputs"))
+        if columns is not None and len(columns) != rows.shape[1]:
+            columns = None
+        arrays = (rows, list(np.shape(inputs)), as_rows(outputs, "outputs"), columns)
         wanted = None if threads is None else whole_number(threads, "threads", least=1)
         with progress_bars(verbose) as progress:
-            known = (self._native_labels(), self.margins, self.fragility)
+            names = None if self.ids is None else self.ids.tolist()
+            known = (self._native_labels(), self.margins, self.fragility, names)
             page = _native.page_of_score(document, title, arrays, known, wanted, progress)
         _files.write_text(path, page)
 
@@ -432,6 +453,16 @@ class Report:
         model_score result.json report.npz page.html
         """
         _log.hand_over(self, _log.metrics_of(self.document, prefix), callback, page)
+
+    def _named_inputs(self, inputs: Any) -> tuple[Any, list[str] | None]:
+        """The inputs as they were scored, and the names of their columns."""
+        encoding = self.document.get("encoding")
+        if encoding is not None and hasattr(inputs, "iloc"):
+            from ._table import encode_table  # which needs reports
+
+            inputs = encode_table(inputs, **encoding).rows
+        names = self.document.get("columns", getattr(inputs, "columns", None))
+        return inputs, None if names is None else [str(name) for name in names]
 
     def _native_labels(self) -> tuple[npt.NDArray[np.int64], list[str] | None] | None:
         """Labels as the native module takes them."""

@@ -34,6 +34,7 @@ def encode_table(
     categories: Literal["onehot", "gower"] = "onehot",
     standardize: bool | Literal["robust"] = True,
     columns: Sequence[str] | None = None,
+    like: Any = None,
 ) -> EncodedTable:
     """Encode a table as rows of numbers, with equal weight for every column.
 
@@ -49,10 +50,18 @@ def encode_table(
         With one-hot categories: by mean and standard deviation, by median and interquartile range, or not at all.
     columns : sequence of str, optional
         Columns to use; all by default.
+    like : DataFrame, or array-like of shape (m, d), optional
+        The table that means, deviations, ranges and categories are taken from, for new rows that are compared with its rows. A category
+        that it does not have is refused. By default the table itself.
 
     Returns
     -------
     EncodedTable
+
+    Raises
+    ------
+    ValueError
+        For a missing value or an unknown category; the message names its row and column.
 
     Examples
     --------
@@ -71,19 +80,24 @@ def encode_table(
     if standardize not in (True, False, "robust"):
         raise ValueError(f'`standardize` must be True, False or "robust", got {standardize!r}')
     named = _columns(table, columns)
+    known = named if like is None else _columns(like, columns)
+    _check_like(named, known)
     parts: list[npt.NDArray[np.float64]] = []
     names: list[str] = []
     numbers: list[int] = []
-    for name, values, is_category in named:
+    for (name, values, is_category), (_, all_values, _) in zip(named, known):
         if is_category:
-            found = sorted(set(values), key=str)
+            found = sorted(set(all_values), key=str)
+            _check_categories(name, values, set(found))
             ones = np.array([[value == category for category in found] for value in values], dtype=np.float64)
             # Two ones that differ: a squared distance of 2, or a difference of 2.
             parts.append(ones * (0.5 if categories == "gower" else np.sqrt(0.5)))
             names += [f"{name}={category}" for category in found]
             numbers += [max(numbers, default=0) + 1] * len(found)
         else:
-            scaled = _by_range(values) if categories == "gower" else _standardized(name, values, standardize)
+            scaled = (
+                _by_range(values, all_values) if categories == "gower" else _standardized(name, values, standardize, all_values)
+            )
             parts.append(scaled[:, None])
             names.append(str(name))
             numbers.append(0)
@@ -148,7 +162,8 @@ def score_table(
     if len(outputs) != len(encoded.rows):
         raise ValueError(f"the model must return one row per sample ({len(encoded.rows)}), got {len(outputs)}")
     report = score(encoded.rows, outputs, labels=labels, input_metric=encoded.metric, verbose=verbose, **options)
-    return replace(report, document={**report.document, "columns": encoded.names})
+    encoding = {"categories": categories, "standardize": standardize}
+    return replace(report, document={**report.document, "columns": encoded.names, "encoding": encoding})
 
 
 def _columns(table: Any, columns: Sequence[str] | None) -> list[tuple[Any, npt.NDArray[Any], bool]]:
@@ -201,19 +216,39 @@ def _missing(name: Any, row: int, value: str, count: int) -> str:
     )
 
 
-def _by_range(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    reach = np.ptp(values)
-    return np.zeros_like(values) if reach == 0 else (values - np.min(values)) / reach
+def _check_like(named: list[tuple[Any, npt.NDArray[Any], bool]], known: list[tuple[Any, npt.NDArray[Any], bool]]) -> None:
+    names, expected = [name for name, _, _ in named], [name for name, _, _ in known]
+    if names != expected:
+        raise ValueError(f"`table` must have the columns of `like` in the same order ({expected}), got {names}")
+    for (name, _, is_category), (_, _, should_be) in zip(named, known):
+        if is_category != should_be:
+            kinds = ("categories", "numbers") if should_be else ("numbers", "categories")
+            raise ValueError(f"column {name!r} holds {kinds[0]} in `like`, got {kinds[1]}")
 
 
-def _standardized(name: Any, values: npt.NDArray[np.float64], how: bool | str) -> npt.NDArray[np.float64]:
+def _check_categories(name: Any, values: npt.NDArray[Any], known: set[Any]) -> None:
+    for row, value in enumerate(values):
+        if value not in known:
+            raise ValueError(f"`table` must have the categories of `like`, got {value!r} at row {row} (counted from 0), column {name!r}")
+
+
+def _by_range(values: npt.NDArray[np.float64], of: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Values as parts of the range of a column."""
+    reach = np.ptp(of)
+    return np.zeros_like(values) if reach == 0 else (values - np.min(of)) / reach
+
+
+def _standardized(
+    name: Any, values: npt.NDArray[np.float64], how: bool | str, of: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Values by the mean and the deviation of a column."""
     if how is False:
         return values
-    if np.ptp(values) == 0:
+    if np.ptp(of) == 0:
         return np.zeros_like(values)
     if how is True:
-        return np.asarray((values - values.mean()) / values.std())
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+        return np.asarray((values - of.mean()) / of.std())
+    low, middle, high = np.quantile(of, [0.25, 0.5, 0.75])
     if low == high:
         raise ValueError(
             f"column {name!r} has no interquartile range, because more than half of it is one value: use standardize=True, "

@@ -111,17 +111,21 @@ def category_swaps(table: Any, rate: float = 0.1, *, columns: Iterable[Any] | No
     if not chosen:
         raise ValueError("`table` must have a column of categories: strings, objects, booleans or pandas categories")
     choices = {name: table[name].to_numpy() for name in chosen}
-    for name, values in choices.items():
-        if len(set(values)) < 2:
+    categories = {name: set(values) for name, values in choices.items()}
+    for name, found in categories.items():
+        if len(found) < 2:
             raise ValueError(f"column {name!r} must have at least two categories, got one")
 
     def swapped(batch: Any, variant: int, rng: np.random.Generator) -> Any:
         changed = {}
         for name in chosen:
             column, pool = batch[name].to_numpy().copy(), choices[name]
-            unknown = sorted(set(column) - set(pool), key=str)
-            if unknown:
-                raise ValueError(f"column {name!r} has a category that `table` does not have: {unknown[0]!r}")
+            unknown = np.flatnonzero([value not in categories[name] for value in column])
+            if len(unknown):
+                at = unknown[0]
+                raise ValueError(
+                    f"column {name!r} has a category that `table` does not have: {column[at]!r} in the row with index {batch.index[at]}"
+                )
             for at in np.flatnonzero(rng.random(len(column)) < likely):
                 others = pool[pool != column[at]]
                 column[at] = others[rng.integers(len(others))]

@@ -1,7 +1,9 @@
 //! The samples whose neighborhoods changed most between two models.
 
 use pyo3::prelude::*;
-use spadework_app::{InputSource, ModelData, MovedRequest, OutputSource, json, moved as moved_samples};
+use spadework_app::{
+    IdSource, InputSource, ModelData, MovedRequest, OutputSource, json, moved as moved_samples,
+};
 
 use super::score::{SideArgument, SideData};
 use crate::errors::Failure;
@@ -14,13 +16,17 @@ pub(crate) fn moved<'py>(
     before: SideArgument<'py>,
     after: SideArgument<'py>,
     top: Option<usize>,
+    ids: Option<Vec<String>>,
     asked: Asked<'py>,
 ) -> PyResult<String> {
     let (before, after) = (before.data("outputs")?, after.data("against")?);
     asked.watched(py, |settings, watch| {
         // The inputs only say which samples these are: the outputs do as well.
         let request = MovedRequest {
-            data: ModelData::new(InputSource::Array(rows(&before, "outputs")?), outputs(&before, "outputs")?),
+            data: ModelData {
+                ids: ids.as_deref().map(IdSource::Given),
+                ..ModelData::new(InputSource::Array(rows(&before, "outputs")?), outputs(&before, "outputs")?)
+            },
             against: outputs(&after, "against")?,
             params: settings.params()?,
             top,

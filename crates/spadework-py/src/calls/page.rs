@@ -21,16 +21,17 @@ pub(crate) fn page_of_document(py: Python<'_>, document: &str, title: Option<Str
     })
 }
 
-/// The arrays that a model was scored on: inputs, their shape before they were flattened, outputs.
+/// The arrays that a model was scored on: inputs, their shape before they were flattened, outputs, and the names of the input's columns.
 #[derive(FromPyObject)]
-pub(crate) struct Arrays<'py>(Rows<'py>, Vec<usize>, Rows<'py>);
+pub(crate) struct Arrays<'py>(Rows<'py>, Vec<usize>, Rows<'py>, Option<Vec<String>>);
 
-/// What a report knows of the samples: labels, margins, fragility.
+/// What a report knows of the samples: labels, margins, fragility, names.
 #[derive(FromPyObject)]
 pub(crate) struct KnownOfSamples<'py>(
     Option<LabelArrays<'py>>,
     Option<PyReadonlyArray1<'py, f64>>,
     Option<PyReadonlyArray1<'py, f64>>,
+    Option<Vec<String>>,
 );
 
 /// The page of a scored model with everything that can be said of it; it is scored again, as its document says.
@@ -44,11 +45,11 @@ pub(crate) fn page_of_score<'py>(
     threads: Option<NonZeroUsize>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<String> {
-    let KnownOfSamples(labels, margins, fragility) = known;
+    let KnownOfSamples(labels, margins, fragility, ids) = known;
     let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
     let margins = margins.as_ref().map(|column| column.as_slice()).transpose()?;
     let fragility = fragility.as_ref().map(|column| column.as_slice()).transpose()?;
-    let Arrays(inputs, shape, outputs) = &arrays;
+    let Arrays(inputs, shape, outputs, columns) = &arrays;
     let (inputs, outputs) = (inputs.borrowed()?, outputs.borrowed()?);
     let output_shape = [outputs.len(), outputs.dim()];
     watched(py, threads, progress.as_ref(), |watch| {
@@ -60,6 +61,8 @@ pub(crate) fn page_of_score<'py>(
             labels,
             margins,
             fragility,
+            columns: columns.as_deref(),
+            ids: ids.as_deref(),
             threads,
         };
         Ok(page_of_arrays(&request, watch)?)

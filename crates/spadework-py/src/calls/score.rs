@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::{Samples, SpadeReport};
 use spadework_app::{
-    ArraySource, BaselineRequest, CheckRequest, Extras as AppExtras, GraphSource, InputSource, LabelSource,
-    Limits, ModelData, OutputSource, PageRequest, Probes, Rows as AppRows, ScoreRequest, Scored, Voice,
-    check, gate_lines, json, score as score_model,
+    ArraySource, BaselineRequest, CheckRequest, Extras as AppExtras, GraphSource, IdSource, InputSource,
+    LabelSource, Limits, ModelData, OutputSource, PageRequest, Probes, Rows as AppRows, ScoreRequest, Scored,
+    Voice, check, gate_lines, json, score as score_model,
 };
 use spadework_document::StoredDocument;
 use spadework_io::LoadedGraph;
@@ -136,9 +136,13 @@ fn no_probes(error: serde_json::Error) -> PyErr {
     PyValueError::new_err(format!("`probed` is not a document of probes: {error}"))
 }
 
-/// What is known of the samples before they are scored: labels and probes.
+/// What is known of the samples before they are scored: labels, probes and names.
 #[derive(FromPyObject)]
-pub(crate) struct KnownOfSamples<'py>(Option<LabelArrays<'py>>, Option<KnownProbes<'py>>);
+pub(crate) struct KnownOfSamples<'py>(
+    Option<LabelArrays<'py>>,
+    Option<KnownProbes<'py>>,
+    Option<Vec<String>>,
+);
 
 impl ProbedMargins<'_> {
     /// The smallest margin of every sample, where it was probed.
@@ -171,21 +175,23 @@ pub(super) struct Model<'a> {
     output: SideData<'a>,
     labels: Option<spadework_io::Labels>,
     probes: Probes,
+    ids: Option<&'a [String]>,
 }
 
 impl<'a> Model<'a> {
     pub(super) fn new(ModelArgument(input, output, known): &'a ModelArgument<'_>) -> PyResult<Self> {
         let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
-        let KnownOfSamples(labels, probed) = known;
+        let KnownOfSamples(labels, probed, ids) = known;
         let probes = probed.as_ref().map(|probed| probed.probes(input.len())).transpose()?;
         let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
-        Ok(Self { input, output, labels, probes: probes.unwrap_or_default() })
+        Ok(Self { input, output, labels, probes: probes.unwrap_or_default(), ids: ids.as_deref() })
     }
 
     /// What is scored.
     pub(super) fn data(&self, task: spadework_probe::Task) -> Result<ModelData<'_>, Failure> {
         Ok(ModelData {
             labels: self.labels.clone().map(LabelSource::Given),
+            ids: self.ids.map(IdSource::Given),
             task,
             ..ModelData::new(self.input.inputs()?, self.output.outputs()?)
         })

@@ -138,18 +138,37 @@ impl EdgeMean {
     /// # Panics
     /// When there is not one number per node.
     pub fn of(graph: &Graph, values: &[f64]) -> Self {
+        Self::of_groups(graph, values, &vec![0; values.len()], 1)[0]
+    }
+
+    /// The same of each of some groups of nodes; `groups` says which of `count` groups every node belongs to. A node has all of its neighbors
+    /// as its weight, but only those of its own group share in its error.
+    ///
+    /// # Panics
+    /// When there is not one number and one group per node, or a group is not below `count`.
+    pub fn of_groups(graph: &Graph, values: &[f64], groups: &[usize], count: usize) -> Vec<Self> {
         assert_eq!(graph.nodes(), values.len(), "one number per node");
-        let degree = |p: usize| if values[p].is_nan() { 0.0 } else { graph.neighbors(p).len() as f64 };
-        let total: f64 = (0..values.len()).map(degree).sum();
-        let weighted = |p: usize, value: f64| if value.is_nan() { 0.0 } else { degree(p) / total * value };
+        assert_eq!(graph.nodes(), groups.len(), "one group per node");
+        let degree = |p: usize| graph.neighbors(p).len() as f64;
+        let known = || (0..values.len()).filter(|&p| !values[p].is_nan());
+        let (mut totals, mut means) = (vec![0.0; count], vec![0.0; count]);
+        for p in known() {
+            totals[groups[p]] += degree(p);
+            means[groups[p]] += degree(p) * values[p];
+        }
         // Divided once, in the end: parts that are rounded one by one can add up to more than all of it.
-        let counted = |p: usize, value: f64| if value.is_nan() { 0.0 } else { degree(p) * value };
-        let mean: f64 = values.iter().enumerate().map(|(p, &value)| counted(p, value)).sum::<f64>() / total;
-        let errors: Vec<f64> =
-            values.iter().enumerate().map(|(p, &value)| weighted(p, value - mean)).collect();
-        let own: f64 = errors.iter().map(|error| error * error).sum();
-        let shared: f64 = graph.edges().map(|(p, q, _)| 2.0 * errors[p as usize] * errors[q as usize]).sum();
-        Self { mean, standard_error: (own + shared.max(0.0)).sqrt() }
+        means.iter_mut().zip(&totals).for_each(|(mean, total)| *mean /= total);
+        let (mut errors, mut own, mut shared) = (vec![0.0; values.len()], vec![0.0; count], vec![0.0; count]);
+        for p in known() {
+            let group = groups[p];
+            errors[p] = degree(p) / totals[group] * (values[p] - means[group]);
+            own[group] += errors[p] * errors[p];
+        }
+        for (p, q, _) in graph.edges().filter(|&(p, q, _)| groups[p as usize] == groups[q as usize]) {
+            shared[groups[p as usize]] += 2.0 * errors[p as usize] * errors[q as usize];
+        }
+        let error = |group: usize| (own[group] + f64::max(shared[group], 0.0)).sqrt();
+        (0..count).map(|group| Self { mean: means[group], standard_error: error(group) }).collect()
     }
 }
 
@@ -200,6 +219,21 @@ mod tests {
         let found = EdgeMean::of(&ring, &values);
         // e = ±1/16; eight squares, and six products of equal signs less two of unequal, twice.
         assert_eq!((found.mean, found.standard_error), (0.5, ((8.0 + 2.0 * 4.0) / 256.0_f64).sqrt()));
+    }
+
+    /// The same ring of two halves as two groups: each is all equal. Three nodes as a group of their own have no neighbors among each other.
+    #[test]
+    fn groups_have_their_own_means() {
+        let ring = graph(8, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (0, 7)]);
+        let values = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, f64::NAN];
+        let halves = EdgeMean::of_groups(&ring, &values, &[0, 0, 0, 0, 1, 1, 1, 1], 2);
+        let numbers = |found: &EdgeMean| (found.mean, found.standard_error);
+        assert_eq!(halves.iter().map(numbers).collect::<Vec<_>>(), [(1.0, 0.0), (0.0, 0.0)]);
+        // Nodes 0, 2 and 5: e = (1/9, 1/9, −2/9), and no products.
+        let apart = EdgeMean::of_groups(&ring, &values, &[1, 0, 1, 0, 0, 1, 0, 0], 2)[1];
+        assert!((apart.mean - 2.0 / 3.0).abs() < 1e-15);
+        assert!((apart.standard_error - (6.0_f64 / 81.0).sqrt()).abs() < 1e-15);
+        assert!(EdgeMean::of_groups(&ring, &values, &[0, 0, 0, 0, 0, 0, 0, 1], 2)[1].mean.is_nan());
     }
 
     /// Stars of every size up to 60: degrees whose parts of all degrees are no binary fractions.

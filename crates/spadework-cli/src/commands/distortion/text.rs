@@ -32,7 +32,7 @@ fn headline(document: &DistortionDocument) -> String {
         number(document.model_score),
         document.samples,
         edges_line(document.neighbors, document.input_edges, document.output_edges),
-        distances_line(&document.made.request, "distances     "),
+        distances_line(&document.made.request.distances, "distances     "),
     )
 }
 
