@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::estimates::ShareDocument;
 use crate::facts::SampleDocument;
 use crate::parts::{SelectionDocument, WrittenDocument};
-use crate::request::default_metric;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.moved/1";
@@ -24,7 +23,6 @@ pub struct MovedDocument {
     /// Neighbors per sample, k.
     pub neighbors: usize,
     /// The distance between outputs: `euclidean`, `cosine`, `manhattan` or `chebyshev`.
-    #[serde(default = "default_metric")]
     pub metric: String,
     /// The share of the neighbors before that are neighbors after, over all samples.
     pub overlap: ShareDocument,

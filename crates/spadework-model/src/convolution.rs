@@ -15,6 +15,8 @@ const CACHED_WEIGHTS: usize = 1 << 18;
 const MOST_TOGETHER: usize = 1 << 22;
 /// Numbers that the widest registers hold together, for the most registers that a block has.
 const MOST_POSITIONS: usize = 16 * 6;
+/// Channels of the output that are computed together, at most.
+const MOST_CHANNELS: usize = 8;
 /// Pixels that a window moves by, at most.
 const MOST_STRIDE: usize = 8;
 
@@ -111,6 +113,17 @@ impl Convolution {
             && !depthwise
             && planes <= 4 * (size(&input) + size(&output))
             && computed.max(MOST_POSITIONS / 2) <= 4 * results
+    }
+
+    /// Bytes that so many images take besides themselves and their results, at most: their planes, and the sums of a block.
+    pub(super) fn room([input, output]: [[usize; 3]; 2], window: &Window, images: usize) -> u64 {
+        let size = |extents: &[usize]| extents.iter().fold(1_usize, |product, &e| product.saturating_mul(e));
+        let [lines, columns] = plane(output, window);
+        let phases = size(&window.strides).min(size(&window.kernel));
+        let planes = size(&[input[0], phases, lines, columns]);
+        let together = (MOST_TOGETHER / planes.max(1)).clamp(1, images.max(1));
+        let sums = size(&[MOST_CHANNELS, lines, columns]).saturating_add(MOST_CHANNELS * MOST_POSITIONS);
+        4_u64.saturating_mul(together.saturating_mul(planes).saturating_add(sums) as u64)
     }
 
     /// From weights by channel of the output. The shapes are those of one image; they have been checked against the window.

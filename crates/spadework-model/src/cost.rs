@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
+use super::convolution::Convolution;
 use super::error::ModelError;
-use super::proto::Node;
-use super::shapes::Value;
+use super::proto::{Node, element};
+use super::shapes::{Step, Value};
 
 /// Multiplications for values that do not depend on the input: the engine makes these when it reads the file, on one thread.
 const MOST_CONSTANT_WORK: u64 = 1 << 32;
@@ -51,16 +52,16 @@ impl Cost {
         cost
     }
 
-    /// A node that reads and makes these values; `bytes` are those of each output.
+    /// A node that reads and makes these values; `outputs` are the names of what it makes and their bytes.
     pub(super) fn add(
         &mut self,
         node: &Node,
         inputs: &[Option<&Value>],
         outputs: &[(String, u64)],
-        shapes: &[Value],
+        step: &Step,
         is_constant: bool,
     ) -> Result<(), ModelError> {
-        let work = multiplications(node, inputs, shapes);
+        let work = multiplications(node, inputs, &step.outputs);
         if is_constant {
             self.constant_work = self.constant_work.saturating_add(work);
             if self.constant_work > MOST_CONSTANT_WORK {
@@ -78,8 +79,9 @@ impl Cost {
                 *size = *bytes;
             }
         }
-        if self.live > self.memory {
-            (self.memory, self.widest) = (self.live, node.label());
+        let taken = self.live.saturating_add(room(node, inputs, step).unwrap_or(0));
+        if taken > self.memory {
+            (self.memory, self.widest) = (taken, node.label());
         }
         // What nobody reads any more is given back.
         for name in node.reads() {
@@ -112,6 +114,18 @@ impl Cost {
         }
         Ok(())
     }
+}
+
+/// What a convolution takes while it runs, if it is one of ours.
+fn room(node: &Node, inputs: &[Option<&Value>], step: &Step) -> Option<u64> {
+    let ([Some(images), Some(weights), ..], [made]) = (inputs, step.outputs.as_slice()) else { return None };
+    if node.operator != "Conv" || images.element != element::FLOAT {
+        return None;
+    }
+    let image = |value: &Value| -> Option<[usize; 3]> { value.shape.get(1..)?.try_into().ok() };
+    let shapes = [image(images)?, image(made)?];
+    let window = step.rewrite.window(node, weights.shape.get(2..)?.try_into().ok()?)?;
+    Convolution::pays(shapes, &window).then(|| Convolution::room(shapes, &window, images.shape[0]))
 }
 
 /// About how many multiplications a node takes; numbers that are only read or written count as one each.

@@ -156,15 +156,7 @@ impl Decoded {
             _ => (name, shape),
         };
         let inputs: Vec<_> = split.reads().into_iter().map(extents).collect();
-        let file = write::for_engine(
-            &self.model,
-            self.graph()?,
-            &self.bytes,
-            &part,
-            &plan.rewrites,
-            &split,
-            &inputs,
-        );
+        let file = write::for_engine(&self.model, self.graph()?, &self.bytes, &part, &plan, &split, &inputs);
         let shapes = outputs.iter().map(|&name| plan.values.get(name).map(|value| value.shape.clone()));
         let built_in = BuiltIn::new(file, split, (&input.name, shape), (outputs, shapes.collect()))?;
         if !part.nodes.iter().all(|node| operators::is_plain(node)) {

@@ -12,6 +12,8 @@ use super::shapes::{self, Context, Known, Refusal, Rewrite, Step, Value};
 const MOST_TENSOR_BYTES: u64 = 1 << 31;
 /// Bytes that all values may take together that do not depend on the input: an engine computes them before it begins.
 const MOST_CONSTANT_BYTES: u64 = 1 << 29;
+/// Numbers of values that are found before the network runs, at most: each node of a few bytes may make another list of them.
+const MOST_FOUND: usize = 1 << 22;
 /// Nodes that follow on each other, at most. The engine takes some 420 bytes of its stack for each, and has 2 MiB.
 const MOST_DEEP: usize = 3000;
 /// Operators whose outputs differ from run to run.
@@ -130,16 +132,16 @@ impl<'a> Part<'a> {
             plan.values.insert(tensor.name.clone(), of_tensor(tensor, bytes));
         }
         let mut depending = HashSet::from([input.0.to_owned()]);
-        let mut constant_bytes = 0_u64;
+        let (mut constant_bytes, mut found) = (0_u64, Found::default());
         plan.values.insert(input.0.to_owned(), input.1);
         for node in &self.nodes {
-            let step = node_step(node, &plan.values, bytes, opset)?;
+            let step = found.step(node, &plan.values, bytes, opset)?;
             let is_constant = !node.reads().iter().any(|&name| depending.contains(name));
             let sizes = node.outputs.iter().zip(&step.outputs);
             let sizes = sizes.map(|(name, value)| Ok((name.clone(), check_size(&node.label(), value)?)));
             let sizes = sizes.collect::<Result<Vec<_>, ModelError>>()?;
             let inputs: Vec<_> = node.inputs.iter().map(|name| plan.values.get(name)).collect();
-            plan.cost.add(node, &inputs, &sizes, &step.outputs, is_constant)?;
+            plan.cost.add(node, &inputs, &sizes, &step, is_constant)?;
             for ((name, bytes), value) in sizes.into_iter().zip(step.outputs) {
                 if is_constant && node.operator != "Constant" {
                     constant_bytes = constant_bytes.saturating_add(bytes);
@@ -198,8 +200,8 @@ fn refused(node: &Node, refusal: Refusal) -> ModelError {
 fn of_tensor(tensor: &Tensor, bytes: &[u8]) -> Value {
     let shape = tensor.dims.iter().map(|&extent| usize::try_from(extent).unwrap_or(0)).collect();
     let known = if tensor.len().is_some_and(|len| len <= 4096) {
-        let floats = || tensor.floats(bytes).map(Known::Floats);
-        tensor.integers(bytes).map(Known::Ints).or_else(floats)
+        let floats = || tensor.floats(bytes).map(|floats| Known::Floats(floats.into()));
+        tensor.integers(bytes).map(|ints| Known::Ints(ints.into())).or_else(floats)
     } else {
         None
     };
@@ -209,10 +211,10 @@ fn of_tensor(tensor: &Tensor, bytes: &[u8]) -> Value {
 fn constant(node: &Node, bytes: &[u8]) -> Option<Value> {
     let [attribute] = node.attributes.as_slice() else { return None };
     let ints = |shape: Vec<usize>, ints: Vec<i64>| {
-        Value::new(element::INT64, shape).with_known(Some(Known::Ints(ints)))
+        Value::new(element::INT64, shape).with_known(Some(Known::Ints(ints.into())))
     };
     let floats = |shape: Vec<usize>, floats: Vec<f32>| {
-        Value::new(element::FLOAT, shape).with_known(Some(Known::Floats(floats)))
+        Value::new(element::FLOAT, shape).with_known(Some(Known::Floats(floats.into())))
     };
     match attribute.name.as_str() {
         "value" => Some(of_tensor(attribute.tensors.first()?, bytes)),
@@ -248,12 +250,44 @@ pub(super) fn shapes_in(
 ) -> HashMap<String, Value> {
     let weights = graph.initializers.iter().map(|tensor| (tensor.name.clone(), of_tensor(tensor, bytes)));
     let mut values: HashMap<String, Value> = weights.chain(inputs).collect();
+    let mut found = Found::default();
     for node in &graph.nodes {
-        if let Ok(step) = node_step(node, &values, bytes, opset) {
+        if let Ok(step) = found.step(node, &values, bytes, opset) {
             values.extend(node.outputs.iter().cloned().zip(step.outputs));
         }
     }
     values
+}
+
+/// Counts the numbers that are found before the network runs.
+#[derive(Default)]
+struct Found {
+    numbers: usize,
+}
+
+impl Found {
+    /// What a node makes of values that are known. Beyond the limit, no further numbers are kept.
+    fn step(
+        &mut self,
+        node: &Node,
+        values: &HashMap<String, Value>,
+        bytes: &[u8],
+        opset: i64,
+    ) -> Result<Step, ModelError> {
+        let mut step = node_step(node, values, bytes, opset)?;
+        if node.operator == "Constant" {
+            // These stand in the file.
+            return Ok(step);
+        }
+        for value in &mut step.outputs {
+            let Some(known) = value.known.take_if(|known| known.is_new()) else { continue };
+            if self.numbers + known.len() <= MOST_FOUND {
+                self.numbers += known.len();
+                value.known = Some(known);
+            }
+        }
+        Ok(step)
+    }
 }
 
 /// What a node makes of values that are known.

@@ -4,11 +4,16 @@
 //! (`scripts/check_random_models.py`), and what would come out differently is refused here by its name. Sizes are checked on the
 //! way, since a node of a few bytes can ask for a tensor of terabytes.
 
+use std::sync::Arc;
+
+use super::convolution::Window;
 use super::operators::{Allowed, allowed};
 use super::proto::{Node, element};
 
 /// Numbers that are kept of a value that is known before the network runs: sizes, axes, scales.
 const MOST_KNOWN: usize = 4096;
+/// Axes of a value, at most: a node of a few bytes makes a shape as long as the one it reads.
+const MOST_AXES: usize = 64;
 
 /// What is known of a value before the network runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,11 +24,11 @@ pub(super) struct Value {
     pub(super) known: Option<Known>,
 }
 
-/// Numbers of a value.
+/// Numbers of a value, which is shared by all values that have the same.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Known {
-    Ints(Vec<i64>),
-    Floats(Vec<f32>),
+    Ints(Arc<[i64]>),
+    Floats(Arc<[f32]>),
 }
 
 /// What a node makes, and how it is written for the engine where that is not as the file has it.
@@ -42,6 +47,29 @@ pub(super) struct Rewrite {
     pub(super) set: Vec<(&'static str, Setting)>,
     /// Attributes that are left out.
     pub(super) left_out: &'static [&'static str],
+}
+
+impl Rewrite {
+    /// How a window of two axes moves, where every setting of it is written out.
+    pub(super) fn window(&self, node: &Node, kernel: [usize; 2]) -> Option<Window> {
+        let two = |ints: &[i64]| -> Option<[usize; 2]> {
+            let [down, right, ..] = ints else { return None };
+            Some([usize::try_from(*down).ok()?, usize::try_from(*right).ok()?])
+        };
+        let set = |name: &str| {
+            self.set.iter().find_map(|(set, setting)| match setting {
+                Setting::Ints(ints) if *set == name => two(ints),
+                _ => None,
+            })
+        };
+        Some(Window {
+            kernel,
+            strides: set("strides")?,
+            dilations: set("dilations")?,
+            pads: set("pads")?,
+            groups: usize::try_from(node.int("group", 1)).ok()?,
+        })
+    }
 }
 
 /// A window that moves over its input, with every setting written out.
@@ -88,11 +116,29 @@ impl Value {
     }
 
     fn ints(shape: Vec<usize>, ints: Vec<i64>) -> Self {
-        Self::new(element::INT64, shape).with_known(Some(Known::Ints(ints)))
+        Self::new(element::INT64, shape).with_known(Some(Known::Ints(ints.into())))
     }
 
     fn len(&self) -> Option<usize> {
         self.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent))
+    }
+
+    /// Its numbers as the bytes of a tensor, where they are known.
+    pub(super) fn raw(&self) -> Option<Vec<u8>> {
+        match (self.known.as_ref()?, self.element) {
+            (Known::Floats(floats), element::FLOAT) => {
+                Some(floats.iter().flat_map(|float| float.to_le_bytes()).collect())
+            }
+            (Known::Ints(ints), element::INT64) => {
+                Some(ints.iter().flat_map(|int| int.to_le_bytes()).collect())
+            }
+            (Known::Ints(ints), element::INT32) => {
+                let narrow = ints.iter().map(|&int| i32::try_from(int).ok());
+                Some(narrow.collect::<Option<Vec<i32>>>()?.iter().flat_map(|int| int.to_le_bytes()).collect())
+            }
+            (Known::Ints(ints), element::BOOL) => Some(ints.iter().map(|&int| u8::from(int != 0)).collect()),
+            _ => None,
+        }
     }
 
     fn known_ints(&self) -> Option<&[i64]> {
@@ -104,10 +150,18 @@ impl Value {
 }
 
 impl Known {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Known::Ints(ints) => ints.len(),
             Known::Floats(floats) => floats.len(),
+        }
+    }
+
+    /// Whether no other value shares these numbers.
+    pub(super) fn is_new(&self) -> bool {
+        match self {
+            Known::Ints(ints) => Arc::strong_count(ints) == 1,
+            Known::Floats(floats) => Arc::strong_count(floats) == 1,
         }
     }
 }
@@ -140,6 +194,9 @@ pub(super) fn step(context: &Context<'_>) -> Outcome<Step> {
     let mut step = context.step()?;
     if step.outputs.is_empty() {
         return Err("it makes nothing".into());
+    }
+    if step.outputs.iter().any(|value| value.shape.len() > MOST_AXES) {
+        return Err(format!("values of more than {MOST_AXES} axes").into());
     }
     step.outputs.truncate(node.outputs.len());
     Ok(step)
@@ -261,7 +318,7 @@ impl<'a> Context<'a> {
         let to = i32::try_from(self.node.int("to", 0)).unwrap_or(0);
         let is_int = |element: i32| matches!(element, element::INT32 | element::INT64);
         let known = match (&value.known, is_int(to)) {
-            (Some(Known::Ints(ints)), true) => Some(Known::Ints(ints.clone())),
+            (Some(Known::Ints(ints)), true) => Some(Known::Ints(Arc::clone(ints))),
             (Some(Known::Ints(ints)), false) if to == element::FLOAT => {
                 Some(Known::Floats(ints.iter().map(|&int| int as f32).collect()))
             }
@@ -373,7 +430,7 @@ impl<'a> Context<'a> {
             ("ReduceProd", Some(ints)) if rank <= 1 => ints
                 .iter()
                 .try_fold(1_i64, |product, &int| product.checked_mul(int))
-                .map(|all| Known::Ints(vec![all])),
+                .map(|all| Known::Ints([all].into())),
             _ => None,
         };
         Ok(Value::new(value.element, shape).with_known(known).into())
@@ -632,7 +689,7 @@ impl<'a> Context<'a> {
             shape[axis] = shape[axis].checked_add(value.shape[axis]).ok_or("a size that overflows")?;
             known = known.zip(value.known_ints()).map(|(known, ints)| [known.as_slice(), ints].concat());
         }
-        let known = known.filter(|_| shape.len() == 1).map(Known::Ints);
+        let known = known.filter(|_| shape.len() == 1).map(|ints| Known::Ints(ints.into()));
         Ok(Value::new(first.element, shape).with_known(known).into())
     }
 
@@ -678,7 +735,7 @@ impl<'a> Context<'a> {
             shape[axis] = picked.len();
             known = known.map(|ints| picked.iter().filter_map(|at| ints.get(at).copied()).collect());
         }
-        Ok(Value::new(value.element, shape).with_known(known.map(Known::Ints)).into())
+        Ok(Value::new(value.element, shape).with_known(known.map(|ints| Known::Ints(ints.into()))).into())
     }
 
     fn gather(&self) -> Outcome<Step> {
@@ -690,7 +747,7 @@ impl<'a> Context<'a> {
             let len = ints.len() as i64;
             let one =
                 |&at: &i64| ints.get(usize::try_from(if at < 0 { at + len } else { at }).ok()?).copied();
-            indices.iter().map(one).collect::<Option<Vec<_>>>().map(Known::Ints)
+            indices.iter().map(one).collect::<Option<_>>().map(Known::Ints)
         });
         Ok(Value::new(value.element, shape).with_known(known).into())
     }
@@ -744,7 +801,7 @@ impl<'a> Context<'a> {
                 return Err("scales that depend on the samples".into());
             };
             let scaled = |(&extent, &scale): (&usize, &f32)| (extent as f32 * scale).floor();
-            let scaled: Vec<f32> = value.shape.iter().zip(scales).map(scaled).collect();
+            let scaled: Vec<f32> = value.shape.iter().zip(scales.iter()).map(scaled).collect();
             if scales.len() != rank || !scaled.iter().all(|extent| (0.0..1e15).contains(extent)) {
                 return Err("scales that do not fit".into());
             }
@@ -796,7 +853,7 @@ impl<'a> Context<'a> {
         let count = (room + delta.unsigned_abs() as i128 - 1) / delta.unsigned_abs() as i128;
         let count = usize::try_from(count.max(0)).map_err(|_| "a size that overflows")?;
         let known = (count <= MOST_KNOWN).then(|| {
-            (0..count as i64).map(|at| start.checked_add(at.checked_mul(delta)?)).collect::<Option<Vec<_>>>()
+            (0..count as i64).map(|at| start.checked_add(at.checked_mul(delta)?)).collect::<Option<_>>()
         });
         Ok(Value::new(self.input(0)?.element, vec![count])
             .with_known(known.flatten().map(Known::Ints))

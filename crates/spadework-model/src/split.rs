@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::convolution::{Convolution, Window};
+use super::convolution::Convolution;
 use super::plan::{Part, Plan};
-use super::proto::{Graph, Node, Tensor, element};
-use super::shapes::{Rewrite, Setting};
+use super::proto::{Graph, Tensor, element};
 
 /// Values by name that go into the engine, come out of it, and go through convolutions, one stage after the other.
 pub(super) struct Split {
@@ -16,6 +15,9 @@ pub(super) struct Split {
     pub(super) stages: Vec<Stage>,
     /// Places in the part of nodes that the engine does not get.
     pub(super) ours: HashSet<usize>,
+    /// Places of nodes whose numbers are known, such as sizes, which the engine gets as they are. It would make one of two that are
+    /// equal, and then refuse to make both.
+    pub(super) known: HashSet<usize>,
 }
 
 #[derive(Default)]
@@ -49,7 +51,7 @@ impl Split {
             makes: outputs.iter().map(|&output| output.to_owned()).collect(),
             convolutions: Vec::new(),
         };
-        Self { input: input.to_owned(), stages: vec![stage], ours: HashSet::new() }
+        Self { input: input.to_owned(), stages: vec![stage], ours: HashSet::new(), known: HashSet::new() }
     }
 
     /// Values that the engine gets and has not made, in order: what its inputs are.
@@ -118,13 +120,22 @@ impl<'a> Splitting<'a> {
 
     fn split(&self, input: &str) -> Option<Split> {
         let mut made = HashMap::from([(input, Made { by_engine: false, stage: 0 })]);
-        let mut split = Split { input: input.to_owned(), stages: Vec::new(), ours: HashSet::new() };
+        let (ours, known) = (HashSet::new(), HashSet::new());
+        let mut split = Split { input: input.to_owned(), stages: Vec::new(), ours, known };
         for (at, node) in self.part.nodes.iter().enumerate() {
             let reads = node.reads();
             let Some(stage) = reads.iter().filter_map(|&name| Some(made.get(name)?.stage)).max() else {
                 continue;
             };
             if split.ours.contains(&at) {
+                continue;
+            }
+            let is_known =
+                |output: &String| self.plan.values.get(output).is_some_and(|value| value.raw().is_some());
+            if let [output] = node.outputs.as_slice()
+                && is_known(output)
+            {
+                split.known.insert(at);
                 continue;
             }
             split.stages.resize_with(split.stages.len().max(stage + 1), Stage::default);
@@ -183,7 +194,13 @@ impl<'a> Splitting<'a> {
             Some(name) => Some(self.tensors.get(name.as_str())?),
             None => None,
         };
-        let window = window(node, rewrite, weights)?;
+        let kernel: Vec<usize> = weights
+            .dims
+            .get(2..)?
+            .iter()
+            .map(|&extent| usize::try_from(extent).ok())
+            .collect::<Option<_>>()?;
+        let window = rewrite.window(node, kernel.try_into().ok()?)?;
         if value.element != element::FLOAT || !Convolution::pays(shapes, &window) {
             return None;
         }
@@ -218,25 +235,4 @@ impl<'a> Splitting<'a> {
         (node.operator == "Relu" && node.is_standard() && named && !self.outputs.contains(&value))
             .then_some(at)
     }
-}
-
-fn window(node: &Node, rewrite: &Rewrite, weights: &Tensor) -> Option<Window> {
-    let [_, _, kernel @ ..] = weights.dims.as_slice() else { return None };
-    let two = |ints: &[i64]| -> Option<[usize; 2]> {
-        let [down, right, ..] = ints else { return None };
-        Some([usize::try_from(*down).ok()?, usize::try_from(*right).ok()?])
-    };
-    let set = |name: &str| {
-        rewrite.set.iter().find_map(|(set, setting)| match setting {
-            Setting::Ints(ints) if *set == name => two(ints),
-            _ => None,
-        })
-    };
-    Some(Window {
-        kernel: two(kernel)?,
-        strides: set("strides")?,
-        dilations: set("dilations")?,
-        pads: set("pads")?,
-        groups: usize::try_from(node.int("group", 1)).ok()?,
-    })
 }

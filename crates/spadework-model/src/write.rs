@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::join::{Columns, JOINED};
-use super::plan::Part;
+use super::plan::{Part, Plan};
 use super::proto::{Graph, Model, Node, Tensor, element};
 use super::shapes::{Rewrite, Setting};
 use super::split::Split;
@@ -85,14 +85,16 @@ pub(super) fn for_engine(
     graph: &Graph,
     bytes: &[u8],
     part: &Part<'_>,
-    rewrites: &[Rewrite],
+    plan: &Plan,
     split: &Split,
     inputs: &[(String, &[usize])],
 ) -> Vec<u8> {
     let mut written = Vec::new();
     let mut read: HashSet<&str> = HashSet::new();
-    for (at, (node, rewrite)) in part.nodes.iter().zip(rewrites).enumerate() {
-        if !split.ours.contains(&at) {
+    for (at, (node, rewrite)) in part.nodes.iter().zip(&plan.rewrites).enumerate() {
+        if split.known.contains(&at) {
+            put_known(&mut written, node, plan);
+        } else if !split.ours.contains(&at) {
             read.extend(node.reads());
             put(&mut written, 1, &rewritten(node, rewrite, bytes));
         }
@@ -129,6 +131,21 @@ pub(super) fn for_onnxruntime(
     }
     put_outputs(&mut written, outputs);
     with_graph(model, bytes, &written)
+}
+
+/// The value of a node instead of the node.
+fn put_known(to: &mut Vec<u8>, node: &Node, plan: &Plan) {
+    let values = node.outputs.iter().filter_map(|name| Some((name, plan.values.get(name)?)));
+    for (name, value) in values {
+        let mut tensor = Vec::new();
+        for &extent in &value.shape {
+            put_int(&mut tensor, 1, extent as i64);
+        }
+        put_int(&mut tensor, 2, i64::from(value.element));
+        put(&mut tensor, 8, name.as_bytes());
+        put(&mut tensor, 9, &value.raw().unwrap_or_default());
+        put(to, 5, &tensor);
+    }
 }
 
 fn rewritten(node: &Node, rewrite: &Rewrite, bytes: &[u8]) -> Vec<u8> {

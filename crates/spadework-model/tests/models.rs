@@ -379,19 +379,28 @@ fn files_that_are_no_models_are_refused() {
     assert_eq!(OnnxModel::open("gone.onnx").unwrap_err().to_string(), "gone.onnx: no such file");
 }
 
-/// Every byte in turn set to a few values: whatever becomes of it, nothing crashes.
+/// Every byte in turn set to a few values: whatever becomes of it, nothing crashes. Of a network for rows, and of one for images with
+/// a convolution of ours.
 #[test]
 fn damaged_files_do_no_harm() {
-    let whole = std::fs::read(fixture("mlp.onnx")).unwrap();
-    let rows = rows();
-    for at in 0..whole.len() {
-        for value in [0x00, 0x7f, 0xff, whole[at] ^ 1] {
-            let mut damaged = whole.clone();
-            damaged[at] = value;
-            if let Ok(model) = OnnxModel::from_bytes("m.onnx", &damaged, Path::new("")) {
-                let _ = model.outputs(&rows, &RunOptions::default(), &Silent);
+    let images = Dataset::from_f32("x", 3, &[1, 8, 8], images());
+    let files = [
+        (std::fs::read(fixture("mlp.onnx")).unwrap(), rows()),
+        (model_on(&[1, 8, 8], sizes_twice()), images),
+    ];
+    for (whole, rows) in files {
+        let mut run = 0;
+        for at in 0..whole.len() {
+            for value in [0x00, 0x7f, 0xff, whole[at] ^ 1] {
+                let mut damaged = whole.clone();
+                damaged[at] = value;
+                if let Ok(model) = OnnxModel::from_bytes("m.onnx", &damaged, Path::new("")) {
+                    run += usize::from(model.outputs(&rows, &RunOptions::default(), &Silent).is_ok());
+                }
             }
         }
+        // Damaged weights, above all.
+        assert!(run > whole.len(), "{run} of {} files", 4 * whole.len());
     }
 }
 
@@ -510,8 +519,15 @@ fn chain(nodes: usize) -> Vec<u8> {
 }
 
 /// A model from `x` to `y`, both floats of shape [n, 4], with these nodes and weights.
-fn model_of(mut graph: Vec<u8>) -> Vec<u8> {
-    let shape = [field(1, &field(2, b"n")), field(1, &[1 << 3, 4])].concat();
+fn model_of(graph: Vec<u8>) -> Vec<u8> {
+    model_on(&[4], graph)
+}
+
+/// The same for samples of that shape, of extents below 128; one of 0 is open.
+fn model_on(sample: &[u8], mut graph: Vec<u8>) -> Vec<u8> {
+    let extent = |extent: u8| if extent == 0 { field(2, b"s") } else { vec![1 << 3, extent] };
+    let extents = sample.iter().flat_map(|&of| field(1, &extent(of)));
+    let shape: Vec<u8> = field(1, &field(2, b"n")).into_iter().chain(extents).collect();
     let of_tensor = field(2, &field(1, &[vec![1 << 3, 1], field(2, &shape)].concat()));
     let port = |number: u8, name: &[u8]| field(number, &[field(1, name), of_tensor.clone()].concat());
     graph.extend([field(2, b"chain"), port(11, b"x"), port(12, b"y")].concat());
@@ -541,6 +557,102 @@ fn weights_that_share_a_file_take_no_more_than_a_few_times_its_size() {
     let refused = open(5).unwrap_err();
     assert!(refused.contains("`w4` is kept in the file `w.bin`"), "{refused}");
     assert!(refused.ends_with("the tensors in it take more than 4 times its 33554432 bytes"), "{refused}");
+}
+
+fn node(operator: &str, inputs: &[&str], output: &str) -> Vec<u8> {
+    let inputs = inputs.iter().flat_map(|input| field(1, input.as_bytes()));
+    let named = [field(2, output.as_bytes()), field(4, operator.as_bytes())].concat();
+    field(1, &inputs.chain(named).collect::<Vec<u8>>())
+}
+
+fn concat(axis: u8, inputs: &[&str], output: &str) -> Vec<u8> {
+    let inputs = inputs.iter().flat_map(|input| field(1, input.as_bytes())).collect();
+    // An attribute of type INT, field 20.
+    let axis = field(5, &[field(1, b"axis"), vec![3 << 3, axis, 0xa0, 1, 2]].concat());
+    field(1, &[inputs, field(2, output.as_bytes()), field(4, b"Concat"), axis].concat())
+}
+
+fn int_weight(name: &str, int: i64) -> Vec<u8> {
+    field(5, &[vec![1 << 3, 1, 2 << 3, 7], field(8, name.as_bytes()), field(9, &int.to_le_bytes())].concat())
+}
+
+/// A convolution of one channel to eight by windows of 3 × 3: ones for the first, twos for the second and so on.
+fn convolution(input: &str, output: &str) -> Vec<u8> {
+    let values = (1..=8_u8).flat_map(|channel| f32::from(channel).to_le_bytes().repeat(9));
+    let shape = vec![1 << 3, 8, 1 << 3, 1, 1 << 3, 3, 1 << 3, 3, 2 << 3, 1];
+    let weights = [shape, field(8, b"w"), field(9, &values.collect::<Vec<u8>>())].concat();
+    [node("Conv", &[input, "w"], output), field(5, &weights)].concat()
+}
+
+/// Three images of one channel of 8 × 8 whole numbers.
+fn images() -> Vec<f32> {
+    (0..3 * 64).map(|at| (at * 37 % 11) as f32 - 4.0).collect()
+}
+
+/// What the convolution makes of an image.
+fn convolved(image: &[f32]) -> Vec<f32> {
+    let window =
+        |at: usize| -> f32 { (0..9).map(|in_it| image[8 * (at / 6 + in_it / 3) + at % 6 + in_it % 3]).sum() };
+    (1..=8_u8).flat_map(|channel| (0..36).map(move |at| f32::from(channel) * window(at))).collect()
+}
+
+fn outputs_for_images(graph: Vec<u8>) -> Vec<f32> {
+    let model = OnnxModel::from_bytes("m.onnx", &model_on(&[1, 8, 8], graph), Path::new("")).unwrap();
+    let options = RunOptions { engine: Engine::BuiltIn, ..RunOptions::default() };
+    let images = Dataset::from_f32("x", 3, &[1, 8, 8], images());
+    numbers(&model.outputs(&images, &options, &Silent).unwrap().samples().unwrap())
+}
+
+/// A convolution whose result is given a shape twice, each time by the size of the batch.
+fn sizes_twice() -> Vec<u8> {
+    let size = |at: u8| {
+        let [shape, rows, size, flat] = ["shape", "rows", "size", "flat"].map(|name| format!("{name}{at}"));
+        [
+            node("Shape", &["x"], &shape),
+            node("Gather", &[&shape, "zero"], &rows),
+            concat(0, &[&rows, "rest"], &size),
+            node("Reshape", &["c", &size], &flat),
+        ]
+        .concat()
+    };
+    let weights = [int_weight("zero", 0), int_weight("rest", -1)].concat();
+    [convolution("x", "c"), size(1), size(2), node("Add", &["flat1", "flat2"], "y"), weights].concat()
+}
+
+/// The engine computes once what a file computes twice, and takes no value twice.
+#[test]
+fn what_is_computed_twice_goes_around_convolutions() {
+    let expected: Vec<f32> = images().chunks(64).flat_map(convolved).map(|sum| 2.0 * sum).collect();
+    assert_eq!(outputs_for_images(sizes_twice()), expected);
+    // A shortcut that is rectified twice.
+    let shortcut = |at: u8| {
+        let [rectified, flat] = ["rectified", "flat"].map(|name| format!("{name}{at}"));
+        [node("Relu", &["x"], &rectified), node("Flatten", &[&rectified], &flat)].concat()
+    };
+    let all = concat(1, &["made", "flat1", "flat2"], "y");
+    let graph =
+        [shortcut(1), shortcut(2), convolution("rectified1", "c"), node("Flatten", &["c"], "made"), all];
+    let rectified: Vec<f32> = images().iter().map(|value| value.max(0.0)).collect();
+    let expected: Vec<f32> = rectified
+        .chunks(64)
+        .flat_map(|image| [convolved(image), image.to_vec(), image.to_vec()].concat())
+        .collect();
+    assert_eq!(outputs_for_images(graph.concat()), expected);
+}
+
+/// A convolution copies its images into planes with their padding, and has room for the sums of some channels.
+#[test]
+fn the_planes_of_convolutions_count_as_memory() {
+    let bytes = model_on(&[1, 0, 0], convolution("x", "y"));
+    let model = OnnxModel::from_bytes("m.onnx", &bytes, Path::new("")).unwrap();
+    let prepared = |side: usize| {
+        let options = RunOptions { engine: Engine::BuiltIn, ..RunOptions::default() };
+        model.prepare(&[1, side, side], &["y"], &options).map(drop).map_err(|error| error.to_string())
+    };
+    prepared(1000).unwrap();
+    // The image and its results take 900 MB.
+    let refused = prepared(5000).unwrap_err();
+    assert!(refused.contains("at node `y`, the values of one sample take 17993"), "{refused}");
 }
 
 /// Long chains do not overflow the stack of the engine: they are run or refused.

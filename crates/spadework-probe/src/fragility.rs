@@ -25,7 +25,7 @@ use spadework::error::{Error, Result};
 use spadework::graph::Graph;
 use spadework::neighbors::squared_distances_between;
 use spadework::pipeline::SpadeReport;
-use spadework::samples::{Samples, Side};
+use spadework::samples::{Geometry, Samples, Side};
 use spadework::scores::agreement::mean_ranks;
 use spadework::scores::{NodeScores, SampleOverlaps, Spread, largest};
 use spadework::threads::with_threads;
@@ -129,12 +129,17 @@ impl Fragility {
             }
             _ => predictions(outputs),
         };
-        let leads = Leads::new(graph, signals.inputs, outputs);
+        // Squares of tiny numbers would be lost.
+        let enlarged = |side, samples| Geometry::default().place(side, samples);
+        let inputs = signals.inputs.map(|inputs| enlarged(Side::Input, inputs.view())).transpose()?;
+        let leads = Leads::new(graph, inputs.as_ref(), &enlarged(Side::Output, outputs.view())?);
         let mut reach: Vec<f64> =
             classes.par_iter().enumerate().map(|(p, &class)| leads.reach(p, class)).collect();
         let basis = if let Some(probed) = signals.probe_margins {
+            // In the unit of the outputs, as those of the probes are.
+            let row = |p: usize| outputs.values().doubles(outputs.place(p));
             let margins: Vec<f64> =
-                classes.iter().enumerate().map(|(p, &class)| lead_of(leads.row(p), class)).collect();
+                classes.iter().enumerate().map(|(p, &class)| lead_of(&row(p), class)).collect();
             shorten(&mut reach, &margins, probed);
             FragilityBasis::ProbedReach
         } else {

@@ -15,7 +15,7 @@
 //! `docs/what-the-scores-mean.md` says how closely they track accuracy under attack.
 
 use spadework::graph::Graph;
-use spadework::samples::Samples;
+use spadework::samples::{Geometry, Samples, Side};
 
 use crate::accuracy::predictions;
 
@@ -68,6 +68,8 @@ impl ClassResiduals {
             return None;
         }
         let classes = predictions(outputs);
+        // Squares of tiny numbers would be lost.
+        let outputs = Geometry::default().place(Side::Output, outputs.view()).ok()?;
         let mut values = outputs.values().all_doubles().into_owned();
         for row in values.chunks_exact_mut(dim) {
             let mean = row.iter().sum::<f64>() / dim as f64;

@@ -55,3 +55,31 @@ fn outputs_that_are_no_classes_have_no_smoothness() {
     let facts = SampleFacts::of(&report, &signals).unwrap();
     assert_eq!((facts.smoothness, facts.unevenness), (None, None));
 }
+
+/// Squares of tiny outputs would be lost, and of tiny distances between inputs.
+#[test]
+fn data_of_any_size_give_the_same_facts() {
+    let x = |i: i32| f64::from(i).sqrt();
+    let facts = |factor: f64| {
+        let inputs = (0..300).flat_map(|i| [x(i).cos() * x(i) * factor, x(i).sin() * x(i) * factor]);
+        let outputs = (0..300).flat_map(|i| [x(i).sin() * factor, x(i).cos() * factor, 0.5 * factor]);
+        let inputs = Samples::from_f64(300, 2, inputs.collect::<Vec<_>>()).unwrap();
+        let outputs = Samples::from_f64(300, 3, outputs.collect::<Vec<_>>()).unwrap();
+        let pair = PairedSamples::new(inputs.clone(), outputs.clone()).unwrap();
+        let report = evaluate(&pair, &SpadeParams::default().with_neighbors(6), &Silent).unwrap();
+        let margins: Vec<Option<f64>> = (0..300).map(|i| (i % 3 == 0).then_some(0.01 * factor)).collect();
+        let signals = SampleSignals {
+            inputs: Some(&inputs),
+            outputs: Some(&outputs),
+            probe_margins: Some(&margins),
+            ..SampleSignals::default()
+        };
+        let facts = SampleFacts::of(&report, &signals).unwrap();
+        (facts.smoothness.unwrap(), facts.unevenness.unwrap().estimate(), facts.fragility)
+    };
+    let usual = facts(1.0);
+    assert!(usual.0.roughness.unwrap() > 0.0);
+    for exponent in [-600, -900] {
+        assert_eq!(facts(2.0_f64.powi(exponent)), usual, "2^{exponent}");
+    }
+}

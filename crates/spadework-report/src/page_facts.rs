@@ -171,5 +171,24 @@ fn pairs(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Pair>> {
 
 fn euclidean(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
     let row = |at: usize| samples.values().doubles(samples.place(at));
-    row(p).iter().zip(row(q).iter()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    let (p, q) = (row(p), row(q));
+    let differences = || p.iter().zip(q.iter()).map(|(a, b)| (a - b).abs());
+    let largest = differences().fold(0.0, f64::max);
+    // Squares of smaller numbers lose digits.
+    let unit = if 0.0 < largest && largest < 1e-140 { largest } else { 1.0 };
+    unit * differences().map(|difference| (difference / unit).powi(2)).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_of_tiny_samples_are_not_lost() {
+        let distance = |unit: f64| {
+            let samples = Samples::from_f64(2, 2, vec![0.0, 2.0 * unit, 3.0 * unit, -2.0 * unit]).unwrap();
+            euclidean(&samples, 0, 1)
+        };
+        assert_eq!([1.0, 2.0_f64.powi(-600)].map(|unit| distance(unit) / unit), [5.0; 2]);
+    }
 }

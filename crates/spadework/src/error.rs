@@ -63,13 +63,17 @@ pub enum Error {
         /// The value.
         value: f64,
     },
-    /// Values so close to each other that squared distances underflow.
+    /// Samples so close to each other that squared distances underflow.
     #[error(
-        "samples must differ enough that squared distances do not underflow in double precision, but the largest difference from the first sample is {largest:e}; subtract what all samples have in common, or multiply the numbers that differ"
+        "squared distances between different {side} samples must not underflow in double precision, but neighbors depend on samples {} and {} (counted from 0), which differ by less than about 1e-154; multiply the columns with such numbers by a constant, or set the numbers to 0",
+        rows[0],
+        rows[1]
     )]
     TooClose {
-        /// The largest difference of a number from that of the first sample.
-        largest: f64,
+        /// The side.
+        side: Side,
+        /// Two such samples.
+        rows: [usize; 2],
     },
     /// Edge weights so far from 1 that scores leave the range of numbers.
     #[error(

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::scaling::{even_exponent, scaled};
 pub use crate::side::Side;
 
-/// Differences from this on have squares with all their digits, and so have those 10¹⁵ times smaller. It is 2⁻⁴⁰⁰.
+/// Numbers from this on have squares with all their digits, and so have differences that are 10¹⁵ times smaller. It is 2⁻⁴⁰⁰.
 const RESOLVED: f64 = f64::from_bits((1023 - 400) << 52);
 
 /// The numbers of [`Samples`], row after row, as they came.
@@ -378,37 +378,13 @@ impl<'a> Samples<'a> {
         Ok(Samples { len, dim, values, norm: self.norm })
     }
 
-    /// The same samples times a power of two, where their numbers are so small that squared distances would be lost; `None` where
+    /// The same samples times a power of two, where all their numbers are so small that squared distances would be lost; `None` where
     /// they can be taken as they are.
-    ///
-    /// # Errors
-    /// [`Error::TooClose`] where the differences alone are that small.
-    pub(crate) fn enlarged(&self) -> Result<Option<Samples<'static>>> {
+    pub(crate) fn enlarged(&self) -> Option<Samples<'static>> {
         // All other types end at 1e-45 or before, and distances are found in double precision.
-        let Values::F64(values) = &self.values else { return Ok(None) };
-        // For ordinary numbers the second row decides.
-        let rows = values.chunks_exact(self.dim);
-        if rows.clone().any(|row| row.iter().zip(&values[..self.dim]).any(|(a, b)| (a - b).abs() >= RESOLVED))
-        {
-            return Ok(None);
-        }
-        let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
-        if largest == 0.0 || self.all_equal() {
-            return Ok(None);
-        }
-        if largest >= RESOLVED {
-            let differences =
-                rows.flat_map(|row| row.iter().zip(&values[..self.dim]).map(|(a, b)| (a - b).abs()));
-            return Err(Error::TooClose { largest: differences.fold(0.0, f64::max) });
-        }
-        let exponent = -even_exponent(largest);
-        let values: Vec<f64> = values.iter().map(|&value| scaled(value, exponent)).collect();
-        Ok(Some(Samples {
-            len: self.len,
-            dim: self.dim,
-            values: Values::F64(values.into()),
-            norm: self.norm,
-        }))
+        let Values::F64(values) = &self.values else { return None };
+        let values = enlarged(values)?;
+        Some(Samples { len: self.len, dim: self.dim, values: Values::F64(values.into()), norm: self.norm })
     }
 
     /// Whether all rows are the same point.
@@ -418,6 +394,20 @@ impl<'a> Samples<'a> {
         }
         with_values!(&self.values, values => rows_equal(values, self.dim))
     }
+}
+
+/// Numbers times a power of two that brings the largest near 1, where the squares of all of them lose digits.
+pub(crate) fn enlarged(values: &[f64]) -> Option<Vec<f64>> {
+    // Of ordinary numbers one of the first decides.
+    if values.iter().any(|value| value.abs() >= RESOLVED) {
+        return None;
+    }
+    let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    if largest == 0.0 {
+        return None;
+    }
+    let exponent = -even_exponent(largest);
+    Some(values.iter().map(|&value| scaled(value, exponent)).collect())
 }
 
 /// The shape, the norm and the numbers as they are kept.
@@ -594,15 +584,13 @@ mod tests {
         let ordinary = vec![0.0, 1.0, -3.0, 2.5e-200];
         let tiny: Vec<f64> = ordinary.iter().map(|&value| scaled(value, -700)).collect();
         let enlarged = |values: Vec<f64>| Samples::from_f64(2, 2, values).unwrap().enlarged();
-        assert!(enlarged(ordinary.clone()).unwrap().is_none());
-        let Values::F64(values) = enlarged(tiny).unwrap().unwrap().values().clone() else {
-            panic!("doubles")
-        };
+        assert!(enlarged(ordinary.clone()).is_none());
+        let Values::F64(values) = enlarged(tiny).unwrap().values().clone() else { panic!("doubles") };
         // 2.5e-200 · 2⁻⁷⁰⁰ is no number; what else is lost, nothing.
         assert_eq!(values[..3], [0.0, 1.0, -3.0]);
         // Not enlarged: the first column would leave the range.
-        let error = enlarged(vec![1.0, 0.0, 1.0, 1e-200]).unwrap_err();
-        assert_eq!(error, Error::TooClose { largest: 1e-200 });
+        assert!(enlarged(vec![1.0, 0.0, 1.0, 1e-200]).is_none());
+        assert!(enlarged(vec![0.0; 4]).is_none());
     }
 
     #[test]

@@ -8,7 +8,10 @@ use spadework::eigen::{
 use spadework::graph::generators::{cycle, path};
 use spadework::graph::{ConnectedGraph, GraphKind, Weights};
 use spadework::laplacian::SketchParams;
-use spadework::scores::{DistanceKind, Distances, Distortion, EdgeScores};
+use spadework::neighbors::SparseRows;
+use spadework::pipeline::{AverageIndices, neighbor_graph};
+use spadework::samples::{Geometry, Metric, Side, Standardize};
+use spadework::scores::{DistanceKind, Distances, Distortion, EdgeScores, distances_of_former_neighbors};
 use spadework::{
     Error, Graph, GraphPair, ManifoldPair, PairedSamples, Samples, Silent, SpadeParams, evaluate,
 };
@@ -195,6 +198,92 @@ fn data_of_any_size_give_the_same_scores_bit_by_bit() {
             assert_eq!(usual.node_scores, tiny.node_scores, "2^{exponent}, {kind}, {weights}");
         }
     }
+}
+
+/// What is found besides the scores measures distances too: the indices, the graph of one side, former neighbors.
+#[test]
+fn data_of_any_size_give_the_same_neighborhoods() {
+    let found = |factor: f64| {
+        let (inputs, outputs) = spiral(factor);
+        let params = SpadeParams::default().with_neighbors(6);
+        let pair = PairedSamples::new(inputs.clone(), outputs.clone()).unwrap();
+        let report = evaluate(&pair, &params, &Silent).unwrap();
+        let indices = AverageIndices::of(&report, Some(&pair), &Silent).unwrap();
+        let graphs = [&inputs, &outputs].map(|side| neighbor_graph(side, &params, &Silent).unwrap());
+        let now = Geometry::default().place(Side::Output, outputs.view()).unwrap();
+        let former = distances_of_former_neighbors(&graphs[0], &graphs[1], &now);
+        (indices.neighborhoods.unwrap(), graphs, former)
+    };
+    let usual = found(1.0);
+    assert!(usual.0.trustworthiness < 1.0 && usual.2.iter().any(|&ratio| ratio > 1.0));
+    for exponent in [-600, -900] {
+        assert_eq!(found(2.0_f64.powi(exponent)), usual, "2^{exponent}");
+    }
+}
+
+#[test]
+fn sparse_rows_of_any_size_have_the_same_neighbors() {
+    let rows = |factor: f64| {
+        let entry = |at: u32| (at % 50, at * 7 % 31, (1.0 + f64::from(at % 13)) * factor);
+        SparseRows::new(50, 31, (0..250).map(entry).collect()).unwrap()
+    };
+    for metric in [Metric::Euclidean, Metric::Cosine] {
+        let lists = |factor: f64| rows(factor).neighbors(Side::Input, metric, 5, &Silent).unwrap();
+        let (usual, tiny) = (lists(1.0), lists(2.0_f64.powi(-600)));
+        assert!((0..50).all(|p| usual.of(p) == tiny.of(p)), "{metric}");
+    }
+    let mixed = vec![(0, 0, 1.0), (1, 0, 1.0), (1, 1, 1e-200), (2, 0, 1.0), (2, 1, 2e-200), (3, 0, 2.0)];
+    let rows = SparseRows::new(4, 2, mixed).unwrap();
+    let error = rows.neighbors(Side::Input, Metric::Euclidean, 1, &Silent).unwrap_err();
+    assert_eq!(error, Error::TooClose { side: Side::Input, rows: [0, 1] });
+}
+
+/// Columns are divided by their deviation, so that the size of their numbers does not matter, down to those that have lost digits.
+#[test]
+fn standardized_columns_of_any_size_give_the_same_scores() {
+    let (_, outputs) = spiral(1.0);
+    for standardize in [Standardize::Standard, Standardize::Robust] {
+        let scores = |factor: f64| {
+            // Whole numbers times 2⁻¹⁰⁶⁰ are exact, though the last of them are below 1e-308.
+            let inputs = (0..400)
+                .flat_map(|i| [f64::from(i * i % 101), f64::from(i * 7 % 61) * factor])
+                .collect::<Vec<_>>();
+            let pair =
+                PairedSamples::new(Samples::from_f64(400, 2, inputs).unwrap(), outputs.clone()).unwrap();
+            let params = SpadeParams::default().with_standardize(standardize);
+            evaluate(&pair, &params, &Silent).unwrap().node_scores
+        };
+        let usual = scores(1.0);
+        for exponent in [-500, -600, -1060] {
+            assert_eq!(scores(2.0_f64.powi(exponent)), usual, "{standardize}, 2^{exponent}");
+        }
+    }
+}
+
+/// A column of 0 and 1 next to one of tiny numbers: squared distances tell only the first apart.
+#[test]
+fn tiny_columns_beside_ordinary_ones_are_refused() {
+    let (_, outputs) = spiral(1.0);
+    let mixed: Vec<f64> = (0..400).flat_map(|i| [f64::from(i % 2), 1e-200 * f64::from(i)]).collect();
+    let mixed = Samples::from_f64(400, 2, mixed).unwrap();
+    for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Chebyshev] {
+        let params = SpadeParams::default().with_input_metric(metric).with_output_metric(metric);
+        for (side, inputs, outputs) in [(Side::Input, &mixed, &outputs), (Side::Output, &outputs, &mixed)] {
+            let pair = PairedSamples::new(inputs.clone(), outputs.clone()).unwrap();
+            let error = evaluate(&pair, &params, &Silent).unwrap_err();
+            assert!(matches!(error, Error::TooClose { side: of, .. } if of == side), "{metric}: {error}");
+        }
+        assert!(matches!(neighbor_graph(&mixed, &params, &Silent), Err(Error::TooClose { .. })), "{metric}");
+    }
+    // Enough copies, and differences that are not needed, are no reason to refuse.
+    let copies: Vec<f64> = (0..400).map(|i| if i == 0 { 1e-200 } else { f64::from(i / 8) }).collect();
+    let copies = Samples::from_f64(400, 1, copies).unwrap();
+    let pair = PairedSamples::new(outputs, copies).unwrap();
+    evaluate(&pair, &SpadeParams::default().with_neighbors(8), &Silent).unwrap();
+    // Standardized, the tiny column counts as much as the other.
+    let (_, outputs) = spiral(1.0);
+    let pair = PairedSamples::new(mixed, outputs).unwrap();
+    evaluate(&pair, &SpadeParams::default().with_standardize(Standardize::Standard), &Silent).unwrap();
 }
 
 #[test]

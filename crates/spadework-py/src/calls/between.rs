@@ -31,7 +31,9 @@ pub(crate) fn nearest_between<'py>(
         let place = |samples| geometry.fit(Side::Input, &samples).and_then(|fitted| fitted.place(samples));
         let queries = place(queries.samples("samples")?)?;
         let base = place(base.samples("samples")?)?;
-        Ok(search(&queries, &base, shift, neighbors, watch)?)
+        let found = search(&queries, &base, shift, neighbors, watch)?;
+        found.check_resolved(Side::Input, &queries, &base)?;
+        Ok(found)
     })?;
     let indices: Vec<i64> = found.indices.iter().map(|index| index.map_or(-1, i64::from)).collect();
     let count = indices.len() / neighbors;

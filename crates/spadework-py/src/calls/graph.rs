@@ -77,6 +77,7 @@ fn made(samples: &Samples<'_>, params: &SpadeParams, watch: &Watch) -> Result<Gr
     let samples = projection.as_ref().map_or(samples, |projection| projection.samples());
     watch.begin(Stage::NeighborsInput);
     let lists = search_by(params.search, params.seed).search(samples, params.neighbors, watch)?;
+    lists.check_resolved(Side::Input, samples)?;
     let graph = construct(samples, &lists, params.neighbors, params.graph, params.weights);
     let GraphKind::Sparse(target) = params.graph else { return Ok(graph) };
     let connected = ConnectedGraph::new(graph).map_err(|components| CoreError::Disconnected {

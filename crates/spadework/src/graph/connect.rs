@@ -64,23 +64,13 @@ impl Default for SideConnection {
 /// The samples of one side as they are searched: those given, or their projection.
 #[derive(Debug, Clone)]
 pub(crate) enum SideSamples<'a> {
-    /// As they were given, or in the place where their distances are those asked for; times a power of two where squared distances
-    /// would be lost.
+    /// In the place where their distances are those asked for.
     Given(Arc<Samples<'a>>),
     /// In the coordinates of their principal components.
     Projected(Arc<Projection>),
 }
 
-impl<'a> SideSamples<'a> {
-    /// Samples as they are given, or enlarged where their numbers are too small for squared distances.
-    ///
-    /// # Errors
-    /// [`Error::TooClose`].
-    pub(crate) fn of(samples: Samples<'a>) -> Result<Self> {
-        let enlarged = samples.enlarged()?;
-        Ok(SideSamples::Given(Arc::new(enlarged.unwrap_or(samples))))
-    }
-
+impl SideSamples<'_> {
     /// The samples.
     pub(crate) fn samples(&self) -> &Samples<'_> {
         match self {

@@ -8,13 +8,14 @@ use rayon::prelude::*;
 
 use super::distance::{TILE, squared_by_columns};
 use super::{
-    Element, NeighborLists, RowSource, check_neighbors, ordered, squared_by, with_both_rows, with_rows,
+    Element, NeighborLists, RowSource, check_neighbors, least_resolved, ordered, squared_by, with_both_rows,
+    with_rows,
 };
 use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::error::{Error, Result};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Norm, Samples};
+use crate::samples::{Norm, Samples, Side};
 
 /// The nearest of every query, row after row: `neighbors` of them, nearest first, ties to the lower index.
 ///
@@ -95,6 +96,28 @@ struct Blocks<R> {
 
 /// Neighbors of consecutive queries.
 type GroupNeighbors = Vec<Vec<(f64, u32)>>;
+
+impl BlockNeighbors {
+    /// Checks that no neighbor differs from its query by a squared distance that underflows: of such, the index would decide.
+    ///
+    /// # Errors
+    /// [`Error::TooClose`] where one does; its rows are that of the query and that of the other block.
+    ///
+    /// # Panics
+    /// When these are not the samples that were searched.
+    pub fn check_resolved(&self, side: Side, queries: &Samples<'_>, base: &Samples<'_>) -> Result<()> {
+        let (lost, neighbors) = (least_resolved(base.dim()), self.indices.len() / queries.len());
+        let row = |samples: &Samples<'_>, at: usize| samples.values().doubles(samples.place(at)).into_owned();
+        for (at, (&squared, &index)) in self.squared_distances.iter().zip(&self.indices).enumerate() {
+            let Some(q) = index.map(|q| q as usize).filter(|_| squared < lost) else { continue };
+            let p = at / neighbors;
+            if row(queries, p) != row(base, q) {
+                return Err(Error::TooClose { side, rows: [p, q] });
+            }
+        }
+        Ok(())
+    }
+}
 
 impl<R: RowSource> Blocks<R> {
     /// Groups that `parts` has from an earlier search are not searched again.

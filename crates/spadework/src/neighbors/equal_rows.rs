@@ -97,7 +97,8 @@ fn hash_of_row(samples: &Samples<'_>, p: usize) -> u64 {
     })
 }
 
-fn are_equal(samples: &Samples<'_>, p: usize, q: usize) -> bool {
+/// Whether two rows are the same numbers.
+pub(super) fn are_equal(samples: &Samples<'_>, p: usize, q: usize) -> bool {
     with_values!(samples.values(), values => values[samples.place(p)] == values[samples.place(q)])
 }
 

@@ -19,6 +19,7 @@ pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
 pub(crate) use equal_rows::EqualRows;
+use equal_rows::are_equal;
 pub use exact::{ExactSearch, ProductSearch, TreeSearch, most_search_bytes};
 pub(crate) use exact::{Pair, closest_pairs, shorter};
 pub use method::SearchMethod;
@@ -31,7 +32,7 @@ pub use ties::{Ties, most_tied_bytes};
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use crate::samples::Samples;
+use crate::samples::{Samples, Side, Values};
 
 /// The k nearest neighbors of every sample.
 ///
@@ -187,10 +188,42 @@ impl NeighborLists {
         &self.squared_distances[p * self.neighbors..(p + 1) * self.neighbors]
     }
 
+    /// Checks that distances have decided, not the index: that no list ends among samples that differ though their squared distances
+    /// underflow.
+    ///
+    /// # Errors
+    /// [`Error::TooClose`] where one does.
+    ///
+    /// # Panics
+    /// When `samples` are not those that were searched.
+    pub fn check_resolved(&self, side: Side, samples: &Samples<'_>) -> Result<()> {
+        assert_eq!(self.len, samples.len(), "the samples that were searched");
+        // Of other types, no square underflows.
+        if !matches!(samples.values(), Values::F64(_)) {
+            return Ok(());
+        }
+        let lost = least_resolved(samples.dim());
+        for p in 0..self.len {
+            let squared = self.squared_distances_of(p);
+            if squared[self.neighbors - 1] >= lost {
+                continue;
+            }
+            if let Some(&q) = self.of(p).iter().find(|&&q| !are_equal(samples, p, q as usize)) {
+                return Err(Error::TooClose { side, rows: [p, q as usize] });
+            }
+        }
+        Ok(())
+    }
+
     /// Samples whose neighbors are all exact copies of them; there may be more copies than these.
     pub fn samples_among_copies(&self) -> impl Iterator<Item = usize> {
         (0..self.len).filter(|&p| self.squared_distances_of(p)[self.neighbors - 1] == 0.0)
     }
+}
+
+/// Sums of d squares that are smaller may have lost all their digits.
+pub(super) fn least_resolved(dim: usize) -> f64 {
+    dim as f64 * f64::MIN_POSITIVE
 }
 
 /// The first `kept` of every `length` values.

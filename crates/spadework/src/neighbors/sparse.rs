@@ -8,10 +8,10 @@
 use rayon::prelude::*;
 
 use super::distance::{LANES, folded};
-use super::{NeighborLists, check_neighbors, ordered};
+use super::{NeighborLists, check_neighbors, least_resolved, ordered};
 use crate::error::{Error, Result};
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Metric, Side, normalize, zero_rows};
+use crate::samples::{Metric, Side, enlarged, normalize, zero_rows};
 
 /// n rows of d numbers each, of which most are zero.
 ///
@@ -109,8 +109,9 @@ impl SparseRows {
     /// For every row as many multiplications as all rows have numbers in its columns; O(n) memory per thread.
     ///
     /// # Errors
-    /// [`Error::SparseMetric`] for another metric, [`Error::ZeroRows`] under the cosine where a row has no direction, and when
-    /// `neighbors` is 0 or not smaller than the number of rows, or the monitor stops the run.
+    /// [`Error::SparseMetric`] for another metric, [`Error::ZeroRows`] under the cosine where a row has no direction,
+    /// [`Error::TooClose`] where squared distances underflow, and when `neighbors` is 0 or not smaller than the number of rows, or the
+    /// monitor stops the run.
     pub fn neighbors(
         &self,
         side: Side,
@@ -120,8 +121,11 @@ impl SparseRows {
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, self.len())?;
         match metric {
-            Metric::Euclidean => nearest_rows(self, neighbors, monitor),
-            Metric::Cosine => nearest_rows(&self.unit_rows(side)?, neighbors, monitor),
+            Metric::Euclidean => match enlarged(&self.values) {
+                None => nearest_rows(side, self, neighbors, monitor),
+                Some(values) => nearest_rows(side, &Self { values, ..self.clone() }, neighbors, monitor),
+            },
+            Metric::Cosine => nearest_rows(side, &self.unit_rows(side)?, neighbors, monitor),
             metric @ (Metric::Manhattan | Metric::Chebyshev) => {
                 Err(Error::SparseMetric { metric: metric.to_string() })
             }
@@ -214,7 +218,12 @@ impl ByColumn {
     }
 }
 
-fn nearest_rows(rows: &SparseRows, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
+fn nearest_rows(
+    side: Side,
+    rows: &SparseRows,
+    neighbors: usize,
+    monitor: &dyn Monitor,
+) -> Result<NeighborLists> {
     let by_column = ByColumn::of(rows);
     let squares: Vec<f64> =
         (0..rows.len()).map(|p| rows.row(p).1.iter().map(|value| value * value).sum()).collect();
@@ -227,7 +236,14 @@ fn nearest_rows(rows: &SparseRows, neighbors: usize, monitor: &dyn Monitor) -> R
         products.fill(0.0);
         Ok(search.nearest(p, products, bounds))
     });
-    Ok(NeighborLists::from_rows(neighbors, &found.collect::<Result<Vec<_>>>()?))
+    let found = found.collect::<Result<Vec<_>>>()?;
+    let lost = least_resolved(rows.dim());
+    for (p, nearest) in found.iter().enumerate().filter(|(_, nearest)| nearest[neighbors - 1].0 < lost) {
+        if let Some(&(_, q)) = nearest.iter().find(|&&(_, q)| rows.row(q as usize) != rows.row(p)) {
+            return Err(Error::TooClose { side, rows: [p, q as usize] });
+        }
+    }
+    Ok(NeighborLists::from_rows(neighbors, &found))
 }
 
 struct SparseSearch<'a> {

@@ -103,6 +103,8 @@ pub(super) fn search_fn<'a>(
     let method = search_by(named, seed);
     Box::new(move |samples, neighbors| {
         if let Some(known) = cache.and_then(|cache| cache.lists(what, neighbors)) {
+            // Shorter than those that were found, so they may end elsewhere.
+            known.check_resolved(side, samples)?;
             return Ok(known);
         }
         monitor.begin(match side {
@@ -129,6 +131,7 @@ pub(super) fn search_fn<'a>(
                 }
             },
         };
+        lists.check_resolved(side, samples)?;
         whole.keep_result(|| lists.to_state());
         if let Some(cache) = cache {
             cache.keep_lists(what, &lists);
@@ -143,7 +146,7 @@ pub(super) fn placed<'a>(
     samples: &'a Samples<'_>,
     params: &SpadeParams,
 ) -> Result<SideSamples<'a>> {
-    SideSamples::of(params.geometry(side).place(side, samples.view())?)
+    Ok(SideSamples::Given(Arc::new(params.geometry(side).place(side, samples.view())?)))
 }
 
 /// The inputs in place, and in the coordinates of their principal components where the kind of graph asks for it. Outputs are

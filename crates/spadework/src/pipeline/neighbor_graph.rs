@@ -32,6 +32,7 @@ pub fn neighbor_graph(samples: &Samples<'_>, params: &SpadeParams, monitor: &dyn
     with_threads(params.threads, || {
         let samples = params.geometry(Side::Output).place(Side::Output, samples.view())?;
         let lists = search_by(params.search, params.seed).search(&samples, params.neighbors, monitor)?;
+        lists.check_resolved(Side::Output, &samples)?;
         Ok(Graph::from_neighbors(&lists, params.neighbors))
     })
 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::{Metric, Norm, Samples, Side, Standardize};
 use crate::error::{Error, Result};
+use crate::scaling::{even_exponent, exponent_to_one, scaled};
 
 /// Rows or columns that an error names; of the others it gives the number.
 const NAMED: usize = 5;
@@ -41,7 +42,8 @@ impl Geometry {
         Ok(FittedGeometry { side, metric: self.metric, columns })
     }
 
-    /// The samples in place. Nothing is copied where only the norm differs.
+    /// The samples in place. Nothing is copied where only the norm differs, unless the squares of all numbers lose digits: then
+    /// they are multiplied by a power of two, and distances by the same.
     ///
     /// # Errors
     /// As [`Geometry::fit`] and [`FittedGeometry::place`], and [`Error::AllEqual`] where nothing is left that tells rows apart.
@@ -58,15 +60,13 @@ impl Geometry {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn place(self, side: Side, samples: Samples<'_>) -> Result<Samples<'_>> {
-        if self == Self::default() {
-            return Ok(samples);
-        }
         let len = samples.len();
-        let placed = self.fit(side, &samples)?.place(samples)?;
-        if len > 1 && placed.all_equal() {
+        let placed =
+            if self == Self::default() { samples } else { self.fit(side, &samples)?.place(samples)? };
+        if self != Self::default() && len > 1 && placed.all_equal() {
             return Err(Error::AllEqual { side, samples: len });
         }
-        Ok(placed)
+        Ok(placed.enlarged().unwrap_or(placed))
     }
 }
 
@@ -81,17 +81,24 @@ pub struct FittedGeometry {
 /// What one column is moved by, and what it is divided by then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Column {
+    /// The power of two that all its numbers are multiplied by first: squares of tiny ones, and means of the tiniest, lose digits.
+    exponent: i32,
     center: f64,
     scale: f64,
 }
 
 impl Column {
     /// A constant column tells no rows apart: all of it becomes 0, and so does what new samples have in it.
-    const CONSTANT: Column = Column { center: 0.0, scale: f64::INFINITY };
+    const CONSTANT: Column = Column { exponent: 0, center: 0.0, scale: f64::INFINITY };
 
     fn apply(self, value: f64) -> f64 {
-        (value - self.center) / self.scale
+        (scaled(value, self.exponent) - self.center) / self.scale
     }
+}
+
+/// The power of two that brings the numbers of a column near 1; 0 for ordinary ones.
+fn exponent_of(values: impl Iterator<Item = f64>) -> i32 {
+    exponent_to_one(values.fold(0.0, |largest, value| largest.max(value.abs())))
 }
 
 impl FittedGeometry {
@@ -143,10 +150,11 @@ fn standard_columns(samples: &Samples<'_>) -> Vec<Column> {
             return Column::CONSTANT;
         }
         let len = samples.len() as f64;
-        let center = numbers.column(column).map(|value| value / len).sum::<f64>();
-        let variance = numbers.column(column).map(|value| (value - center).powi(2) / len).sum::<f64>();
-        // Values that differ by less than a square can hold are as good as constant.
-        if variance == 0.0 { Column::CONSTANT } else { Column { center, scale: variance.sqrt() } }
+        let exponent = exponent_of(numbers.column(column));
+        let values = || numbers.column(column).map(|value| scaled(value, exponent));
+        let center = values().map(|value| value / len).sum::<f64>();
+        let variance = values().map(|value| (value - center).powi(2) / len).sum::<f64>();
+        Column { exponent, center, scale: variance.sqrt() }
     };
     (0..samples.dim()).into_par_iter().map(of).collect()
 }
@@ -154,13 +162,14 @@ fn standard_columns(samples: &Samples<'_>) -> Vec<Column> {
 fn robust_columns(side: Side, samples: &Samples<'_>) -> Result<Vec<Column>> {
     let numbers = Numbers(samples);
     let of = |column: usize| {
-        let mut values: Vec<f64> = numbers.column(column).collect();
+        let exponent = exponent_of(numbers.column(column));
+        let mut values: Vec<f64> = numbers.column(column).map(|value| scaled(value, exponent)).collect();
         values.sort_unstable_by(f64::total_cmp);
         if values[0] == values[values.len() - 1] {
             return Column::CONSTANT;
         }
         let scale = quantile(&values, 0.75) - quantile(&values, 0.25);
-        Column { center: quantile(&values, 0.5), scale }
+        Column { exponent, center: quantile(&values, 0.5), scale }
     };
     let columns: Vec<Column> = (0..samples.dim()).into_par_iter().map(of).collect();
     let without: Vec<usize> = (0..columns.len()).filter(|&at| columns[at].scale == 0.0).collect();
@@ -231,8 +240,9 @@ pub(crate) fn normalize(row: &mut [f64]) -> bool {
         if largest == 0.0 {
             return false;
         }
+        let exponent = -even_exponent(largest);
         for value in row.iter_mut() {
-            *value /= largest;
+            *value = scaled(*value, exponent);
         }
         sum = squares(row);
     }
@@ -274,6 +284,19 @@ mod tests {
     fn columns_have_mean_0_and_deviation_1_and_constant_ones_vanish() {
         let found = placed(Metric::Euclidean, Standardize::Standard, 2, vec![1.0, 5.0, 0.1, 3.0, 9.0, 0.1]);
         assert_eq!(found.unwrap(), [-1.0, -1.0, 0.0, 1.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn tiny_columns_are_standardized_as_others_are() {
+        for standardize in [Standardize::Standard, Standardize::Robust] {
+            let at = |exponent: i32| {
+                let numbers = [1.0, 5.0, 2.0, 9.0, 4.0, -1.0].map(|value| scaled(value, exponent));
+                placed(Metric::Euclidean, standardize, 6, numbers.to_vec()).unwrap()
+            };
+            for exponent in [-500, -600, -1074] {
+                assert_eq!(at(exponent), at(0), "2^{exponent}");
+            }
+        }
     }
 
     #[test]
