@@ -24,7 +24,7 @@ pub struct MovedDocument {
     pub neighbors: usize,
     /// The distance between outputs: `euclidean`, `cosine`, `manhattan` or `chebyshev`.
     pub metric: String,
-    /// The share of the neighbors before that are neighbors after, over all samples.
+    /// The share of the former neighbors that are still neighbors, over all samples.
     pub overlap: ShareDocument,
     /// Which samples were selected, as fields of the document itself.
     #[serde(flatten)]
