@@ -87,11 +87,13 @@ impl Temporary {
         Ok((Self { target: target.to_owned(), path }, made))
     }
 
-    fn commit(self, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
+    fn commit(mut self, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
         let mut registered = unfinished();
         let result = rename(&self.path, &self.target);
         if result.is_ok() {
             registered.retain(|path| *path != self.path);
+            // Another thread may take the name from now on, and must not lose its file when this is dropped.
+            self.path = PathBuf::new();
         }
         // `drop` of self takes the lock again.
         drop(registered);
