@@ -135,7 +135,7 @@ def pairs(spadework: str, folder: Path) -> None:
     """The metrics that have no products."""
     print("| metric | data | Spadework, CPU s | scikit-learn brute, CPU s | SciPy, CPU s | of the faster |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
-    for items, dimensions in ((3000, 96), (10_000, 32), (4000, 768)):
+    for items, dimensions in ((10_000, 2), (10_000, 16), (10_000, 32), (3000, 96), (4000, 768)):
         rows = overlapping(items, dimensions, np.random.default_rng(0))
         for kind in (np.float32, np.float64):
             np.save(folder / "x.npy", rows.astype(kind))

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::distance::{TILE, squared_by_columns};
 use super::{
     Element, NeighborLists, RowSource, check_neighbors, ordered, squared_by, with_both_rows, with_rows,
 };
@@ -29,6 +30,8 @@ pub struct BlockNeighbors {
 
 /// Queries that are looked at together: what of the other block is in the cache serves all of them.
 const TOGETHER: usize = 32;
+/// Rows of at most so many numbers are compared with many others at once, by norms other than the Euclidean one.
+const SHORT: usize = 32;
 
 /// The `neighbors` nearest samples of `base` for every sample of `queries`, with the distances of the exact search, bit by
 /// bit. Query p is sample p + `shift` of `base` where that exists, and no sample is its own neighbor.
@@ -237,6 +240,9 @@ impl<R: RowSource> WithSimd for QueryGroup<R> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let Self { blocks: Blocks { queries, base, norm }, first, last, shift, neighbors } = self;
+        if norm != Norm::Euclidean && base.dim() <= SHORT {
+            return self.among_short_rows();
+        }
         let mut best: Self::Output = vec![Vec::with_capacity(neighbors + 1); last - first];
         let rows: Vec<_> = (first..last).map(|p| queries.row(p)).collect();
         for q in 0..base.len() {
@@ -255,11 +261,50 @@ impl<R: RowSource> WithSimd for QueryGroup<R> {
                 if squared > farthest {
                     continue;
                 }
-                let candidate = (squared, q as u32);
-                let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
-                if at < neighbors {
-                    nearest.insert(at, candidate);
-                    nearest.truncate(neighbors);
+                insert(nearest, neighbors, (squared, q as u32));
+            }
+        }
+        best
+    }
+}
+
+impl<R: RowSource> QueryGroup<R> {
+    /// The same, tile by tile of the other block.
+    #[inline(always)]
+    fn among_short_rows(self) -> GroupNeighbors {
+        /// Distances of which one comparison says that none matters.
+        const SOME: usize = 16;
+        let Self { blocks: Blocks { queries, base, norm }, first, last, shift, neighbors } = self;
+        let dim = base.dim();
+        let mut best: GroupNeighbors = vec![Vec::with_capacity(neighbors + 1); last - first];
+        let rows: Vec<Vec<f64>> =
+            (first..last).map(|p| queries.row(p).iter().map(|number| number.to_f64()).collect()).collect();
+        let (mut columns, mut squared) = (vec![0.0; dim * TILE], [0.0; TILE]);
+        for start in (0..base.len()).step_by(TILE) {
+            let count = TILE.min(base.len() - start);
+            for (at, row) in base.block(start..start + count).chunks_exact(dim).enumerate() {
+                for (column, number) in row.iter().enumerate() {
+                    columns[column * TILE + at] = number.to_f64();
+                }
+            }
+            for ((p, row), nearest) in (first..last).zip(&rows).zip(&mut best) {
+                squared_by_columns(norm, row, &columns, &mut squared);
+                for (part, some) in squared[..count].chunks(SOME).enumerate() {
+                    let farthest =
+                        if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
+                    let mut is_near = false;
+                    for &squared in some {
+                        is_near |= squared <= farthest;
+                    }
+                    if !is_near {
+                        continue;
+                    }
+                    for (at, &squared) in some.iter().enumerate() {
+                        let q = start + part * SOME + at;
+                        if squared <= farthest && p as i64 + shift != q as i64 {
+                            insert(nearest, neighbors, (squared, q as u32));
+                        }
+                    }
                 }
             }
         }
@@ -267,11 +312,22 @@ impl<R: RowSource> WithSimd for QueryGroup<R> {
     }
 }
 
+/// Puts a candidate in its place, if that is among so many.
+#[inline(always)]
+fn insert(nearest: &mut Vec<(f64, u32)>, neighbors: usize, candidate: (f64, u32)) {
+    let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
+    if at < neighbors {
+        nearest.insert(at, candidate);
+        nearest.truncate(neighbors);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::monitor::Silent;
-    use crate::neighbors::{ExactSearch, NeighborSearch};
+    use crate::neighbors::{BruteForce, ExactSearch, NeighborSearch};
+    use crate::samples::{Geometry, Metric, Side, Standardize};
 
     /// Whole numbers, so that there are many ties.
     fn samples(len: usize) -> Vec<f32> {
@@ -306,6 +362,31 @@ mod tests {
                 let expected: Vec<_> =
                     lists.squared_distances_of(p).iter().copied().zip(lists.of(p).iter().copied()).collect();
                 assert_eq!(row, expected, "sample {p}");
+            }
+        }
+    }
+
+    /// Rows of every length up to beyond the short ones, more of them than a tile has, with ties and without.
+    #[test]
+    fn short_rows_have_the_lists_of_all_pairs() {
+        for metric in [Metric::Manhattan, Metric::Chebyshev] {
+            for dim in 1..=SHORT + 1 {
+                for (len, scale) in [(TILE + 9, 1.0), (2 * TILE, 0.1), (TILE - 1, 0.7)] {
+                    let number = |i: usize| scale * ((i * i + 7 * i + i / dim) % 11) as f64;
+                    let values: Vec<f64> = (0..len * dim).map(number).collect();
+                    let single: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+                    let samples = [
+                        Samples::from_f64(len, dim, values).unwrap(),
+                        Samples::from_f32(len, dim, single).unwrap(),
+                    ];
+                    for samples in samples {
+                        let placed =
+                            Geometry::new(metric, Standardize::None).place(Side::Input, samples).unwrap();
+                        let lists = ExactSearch.search(&placed, 7, &Silent).unwrap();
+                        let expected = BruteForce.search(&placed, 7, &Silent).unwrap();
+                        assert_eq!(lists, expected, "{metric}, {len} × {dim}");
+                    }
+                }
             }
         }
     }

@@ -289,6 +289,42 @@ fn folded_moduli<T: Element>(a: &[T], b: &[T], fold: impl Fn(f64, f64) -> f64 + 
     fold(fold(fold(s0, s4), fold(s2, s6)), fold(fold(s1, s5), fold(s3, s7)))
 }
 
+/// Columns of that many rows, one after the other: what [`squared_by_columns`] compares with a row.
+pub(super) const TILE: usize = 64;
+
+/// [`squared_by`] of a row and each of the rows of a tile, by a norm other than the Euclidean one, bit by bit: the same lanes in the same order,
+/// but of many rows at once. Short rows fill no register by themselves.
+#[inline(always)]
+pub(super) fn squared_by_columns(norm: Norm, row: &[f64], columns: &[f64], squared: &mut [f64; TILE]) {
+    match norm {
+        Norm::Euclidean => unreachable!("it has other searches"),
+        Norm::Manhattan => folded_columns(row, columns, squared, sum),
+        Norm::Chebyshev => folded_columns(row, columns, squared, larger),
+    }
+}
+
+#[inline(always)]
+fn folded_columns(
+    row: &[f64],
+    columns: &[f64],
+    squared: &mut [f64; TILE],
+    fold: impl Fn(f64, f64) -> f64 + Copy,
+) {
+    let mut lanes = [[0.0_f64; TILE]; LANES];
+    for (at, (&number, column)) in row.iter().zip(columns.as_chunks::<TILE>().0).enumerate() {
+        let lane = &mut lanes[at % LANES];
+        for other in 0..TILE {
+            lane[other] = fold(lane[other], (number - column[other]).abs());
+        }
+    }
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = &lanes;
+    for at in 0..TILE {
+        let even = fold(fold(s0[at], s4[at]), fold(s2[at], s6[at]));
+        let distance = fold(even, fold(fold(s1[at], s5[at]), fold(s3[at], s7[at])));
+        squared[at] = distance * distance;
+    }
+}
+
 #[inline(always)]
 fn add_moduli(lanes: &mut [f64; LANES], a: [f64; LANES], b: [f64; LANES], fold: impl Fn(f64, f64) -> f64) {
     for lane in 0..LANES {
