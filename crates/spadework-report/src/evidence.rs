@@ -217,12 +217,12 @@ pub(crate) const ANSWERS: [Answer; 6] = [
         answer: "If you can run the models, use probes. The estimated robust accuracy tracks accuracy under attack more closely than any other number, at every size, and is in the same unit.",
     },
     Answer {
-        question: "What if you only have outputs?",
-        answer: "Use the unevenness of classifiers, and the neighborhood overlap of everything else: the share of input neighbors that are output neighbors too.",
+        question: "What if you cannot run the models, and only have their inputs and outputs?",
+        answer: "Use the unevenness for classifiers, and the neighborhood overlap for everything else: the share of input neighbors that are output neighbors too.",
     },
     Answer {
         question: "What about small attacks?",
-        answer: "No number from graphs ranks networks reliably. Look at accuracy, and use probes.",
+        answer: "No number from graphs ranks networks reliably here. Look at accuracy, and use probes.",
     },
     Answer {
         question: "Which samples are weak?",

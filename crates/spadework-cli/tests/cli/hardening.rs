@@ -268,6 +268,9 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// For calls with little memory. The first allocation of another thread makes glibc ask for 128 MiB of addresses, for a moment.
+const ONE_ARENA: &str = "MALLOC_ARENA_MAX=1 RAYON_NUM_THREADS=1";
+
 #[test]
 fn small_files_take_little_memory() {
     let scene = Scene::with_model();
@@ -278,8 +281,7 @@ fn small_files_take_little_memory() {
     scene.write("plain.csv", b"1,2\n".iter().chain(&b"1,".repeat(5_000_000)).copied().collect::<Vec<u8>>());
     for file in ["line.csv.gz", "column.csv.gz", "plain.csv"] {
         // In KiB: the program itself, the text and the numbers.
-        let call =
-            format!("ulimit -v 1000000; RAYON_NUM_THREADS=1 \"$SW\" score --inputs {file} --outputs y.npy");
+        let call = format!("ulimit -v 1000000; {ONE_ARENA} \"$SW\" score --inputs {file} --outputs y.npy");
         shell(&scene, &call).refuses(2, &[file]);
     }
 }
@@ -294,7 +296,7 @@ fn parquet_columns_take_the_memory_of_their_numbers() {
     write_parquet(&path("integers.parquet"), &[("a", Column::I64(&vec![0; rows]))]).unwrap();
     assert!(fs::metadata(path("doubles.parquet")).unwrap().len() < 128 << 10);
     // 128 MB of numbers and the program itself.
-    let call = "ulimit -v 320000; RAYON_NUM_THREADS=1 \"$SW\" score --outputs y.npy";
+    let call = format!("ulimit -v 320000; {ONE_ARENA} \"$SW\" score --outputs y.npy");
     for file in ["doubles.parquet", "integers.parquet"] {
         shell(&scene, &format!("{call} --inputs {file}")).refuses(2, &[file, "got 16000000 inputs"]);
     }
@@ -313,8 +315,8 @@ fn parquet_columns_take_the_memory_of_their_numbers() {
 #[test]
 fn what_does_not_fit_into_memory_is_refused() {
     let scene = Scene::with_many_samples();
-    let call = "ulimit -v 500000; RAYON_NUM_THREADS=1 \"$SW\" score -k 4400 --inputs x.npy --outputs y.npy";
-    shell(&scene, call).refuses(3, &["neighbor lists would need", "MiB of memory"]);
+    let call = format!("ulimit -v 500000; {ONE_ARENA} \"$SW\" score -k 4400 --inputs x.npy --outputs y.npy");
+    shell(&scene, &call).refuses(3, &["neighbor lists would need", "MiB of memory"]);
 }
 
 /// Wherever an allocation fails, the call ends with one of the codes that mean something, and says why.
