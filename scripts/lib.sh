@@ -114,7 +114,7 @@ python_packages() {
 }
 
 # ship: man pages and completions, by the command that the tests compile, where the wheel and the source distribution take them from. They are
-# removed when the script ends. Needs scripts/workspace, and the repository's folder.
+# removed when the script ends, by a trap in the place of any other. Needs scripts/workspace, and the repository's folder.
 ship() {
   shipped=$PWD/crates/spadework-py/spadework.data/data/share
   trap remove_shipped EXIT
@@ -131,6 +131,9 @@ has_all() {
     "$1/fish/vendor_completions.d/spadework.fish" "$1/powershell/spadework.ps1" "$2"/spadework-*.dist-info/licenses/LICENSE-{APACHE,MIT}; do
     [ -s "$file" ] || { echo "the wheel does not install $file" >&2; return 1; }
   done
+  # Links of the repository that were not followed would be files, too.
+  grep -q 'Apache License' "$2"/spadework-*.dist-info/licenses/LICENSE-APACHE && grep -q 'Permission is hereby granted' "$2"/spadework-*.dist-info/licenses/LICENSE-MIT ||
+    { echo "the wheel does not install the texts of the licenses" >&2; return 1; }
 }
 
 # alone ENVIRONMENT FOLDER ARGUMENT…: the command of an installed wheel, with nothing else on the path, no compiler above all.

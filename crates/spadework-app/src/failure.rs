@@ -192,12 +192,15 @@ impl Failure {
         output: impl FnOnce(Option<&str>) -> Option<&'n str>,
     ) -> Self {
         let place = match self.core() {
-            Some((CoreError::ZeroRows { side, .. } | CoreError::NoSpread { side, .. }, model)) => {
-                match side {
-                    Side::Input => input,
-                    Side::Output => output(model),
-                }
-            }
+            Some((
+                CoreError::ZeroRows { side, .. }
+                | CoreError::NoSpread { side, .. }
+                | CoreError::TooClose { side, .. },
+                model,
+            )) => match side {
+                Side::Input => input,
+                Side::Output => output(model),
+            },
             _ => None,
         };
         match place {

@@ -142,13 +142,17 @@ pub(crate) fn check_alone(
     /// Batches of other sizes are multiplied in another order; a mean over samples changes far more.
     const TOLERANCE: f64 = 1e-3;
     // The first sample of a batch is the one that a running sum leaves alone.
-    let few: BTreeSet<usize> = [1, samples.len() / 2, samples.len() - 1].into_iter().collect();
+    let few = [1, samples.len() / 2, samples.len() - 1].into_iter().filter(|&sample| sample < samples.len());
+    let few: BTreeSet<usize> = few.collect();
     let together = outputs.iter().map(Dataset::samples).collect::<Result<Vec<_>, _>>()?;
-    for sample in few.into_iter().filter(|&sample| sample < samples.len() && samples.len() > 1) {
+    for sample in few.iter().copied().filter(|_| samples.len() > 1) {
         let alone = prepared.run(&samples.rows(&[sample as u32])?, &Silent)?;
         for (alone, together) in alone.iter().zip(&together) {
             let (alone, expected) = (row(&alone.samples()?, 0), row(together, sample));
-            let size = expected.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
+            let size = few
+                .iter()
+                .flat_map(|&one| row(together, one))
+                .fold(0.0, |size: f64, value| size.max(value.abs()));
             let differ = |(a, b): (&f64, &f64)| (a - b).abs() > TOLERANCE * size;
             if alone.len() != expected.len() || alone.iter().zip(&expected).any(differ) {
                 return Err(Usage::MixedBatch { file: file.to_owned(), sample }.into());

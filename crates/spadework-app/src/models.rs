@@ -172,11 +172,7 @@ fn with_files(
     outputs: &[SideView<'_>],
 ) -> Failure {
     let place = match &error {
-        CoreError::AllEqual { side: Side::Input, .. } | CoreError::TooClose { side: Side::Input, .. }
-            if input.is_file() =>
-        {
-            input.name().to_owned()
-        }
+        CoreError::AllEqual { side: Side::Input, .. } if input.is_file() => input.name().to_owned(),
         CoreError::InModel { model, .. } => {
             let at = models.iter().position(|(name, _)| name == model);
             match at.map(|at| &outputs[at]) {

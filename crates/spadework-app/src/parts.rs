@@ -89,7 +89,9 @@ impl Parts {
     /// as long as a long one.
     pub(crate) fn is_long(&self, took: Duration) -> bool {
         let mut unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_long = took > self.period.saturating_sub(*unkept) / SHORT;
+        // Storing takes time too, so what takes next to none is never worth it.
+        let least = self.period / 1000;
+        let is_long = took > least.max(self.period.saturating_sub(*unkept) / SHORT);
         if !is_long {
             *unkept += took;
         }

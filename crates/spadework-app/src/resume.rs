@@ -96,11 +96,11 @@ impl Checkpoints for Resuming<'_> {
 
     fn keep(&self, work: &Work<'_>, state: &[u8]) {
         let Some(parts) = self.session.parts() else { return };
-        let file = self.file(parts, work);
         // A part of a file that changed meanwhile belongs to neither of its versions.
         if check_mapped_files().is_err() {
             return;
         }
+        let file = self.file(parts, work);
         if let Err(error) = write_bytes(&file, &sealed(state))
             && parts.fails_first()
         {

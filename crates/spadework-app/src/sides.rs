@@ -410,9 +410,7 @@ fn with_files(error: CoreError, input: &SideView<'_>, output: &SideView<'_>) -> 
         return error.into();
     }
     let place = match &error {
-        CoreError::AllEqual { side, .. }
-        | CoreError::GivenDisconnected { side, .. }
-        | CoreError::TooClose { side, .. } => match side {
+        CoreError::AllEqual { side, .. } | CoreError::GivenDisconnected { side, .. } => match side {
             Side::Input => input.name().to_owned(),
             Side::Output => output.name().to_owned(),
         },

@@ -19,7 +19,7 @@ pub(crate) struct SelectArgs {
     /// How many samples to select [default: 100, or all if there are fewer]
     #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub(crate) top: Option<NonZeroUsize>,
-    /// What samples are ranked by [default: fragility for classifiers, node otherwise]
+    /// What samples are ranked by [default: fragility, node for regressions]
     #[arg(long, value_enum, value_name = "WORD")]
     pub(crate) by: Option<By>,
     /// Select the samples whose neighbors changed most from --outputs to --against
@@ -54,7 +54,7 @@ const SELECT_PROBE_HELP: &str = "With --by fragility: also probe the model with 
 /// By what samples are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// By margins, slopes of the outputs and, with --probe, probes: what an attack breaks first; the node score if outputs are not classes
+    /// By margins, slopes of the outputs and, with --probe, probes: what an attack breaks first; for embeddings, the neighbors that they keep; for regressions, the node score
     Fragility,
     /// The output of the label (without labels, the largest output) minus the largest other output; smallest first
     Margin,

@@ -43,18 +43,25 @@ pub(crate) fn with_similar_value(mut error: clap::Error) -> clap::Error {
 fn similar(typed: &str, expected: &str) -> Option<String> {
     let (word, rest) = typed.split_at(typed.find(':').unwrap_or(typed.len()));
     let is_choice = |choice: &&str| *choice != "or" && choice.starts_with(|c: char| c.is_ascii_lowercase());
-    let choices = expected.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(is_choice);
-    let choices: Vec<&str> = choices.collect();
+    let is_mark = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    let choices: Vec<&str> = expected.split(is_mark).filter(is_choice).collect();
     if choices.contains(&word) {
         // The word is right; something after it is wrong.
         let (number, kind) = rest.strip_prefix(':')?.split_once(':')?;
-        return similar(kind, expected).map(|meant| format!("{word}:{number}:{meant}"));
+        let (kind, rest) = kind.split_at(kind.find(':').unwrap_or(kind.len()));
+        // Those of a second colon begin with it: `:search`.
+        let seconds = expected.split(" :").skip(1).filter_map(|second| second.split(is_mark).next());
+        return most_alike(kind, seconds).map(|meant| format!("{word}:{number}:{meant}{rest}"));
     }
+    most_alike(word, choices).map(|best| format!("{best}{rest}"))
+}
+
+/// The choice that a word is most like, unless it is one.
+fn most_alike<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let alike = choices.into_iter().map(|choice| (strsim::jaro(&word, choice), choice));
-    let (_, best) =
-        alike.filter(|(alike, _)| *alike > ALIKE).max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    Some(format!("{best}{rest}"))
+    let (alike, best) = alike.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (ALIKE < alike && alike < 1.0).then_some(best)
 }
 
 #[cfg(test)]
@@ -68,10 +75,12 @@ mod tests {
         assert_eq!(similar("KNN", graphs).as_deref(), Some("knn"));
         assert_eq!(similar("pca:much", graphs), None, "the word is right; something else is wrong");
         assert_eq!(similar("lnif:0.1", "linf:RADIUS or l2:RADIUS").as_deref(), Some("linf:0.1"));
-        let probes = "linf:RADIUS or l2:RADIUS, and after it :search, :block:SIDE or nothing";
+        let probes = "lnif".parse::<spadework_probe::Probe>().unwrap_err().expected;
         assert_eq!(similar("linf:0.1:serch", probes).as_deref(), Some("linf:0.1:search"));
         assert_eq!(similar("l2:1:blok:4", probes).as_deref(), Some("l2:1:block:4"));
         assert_eq!(similar("linf:0.1:search", probes), None);
+        assert_eq!(similar("linf:0.1:random", probes), None);
+        assert_eq!(similar("linf:0.1:std", probes), None);
         assert_eq!(similar("zzz", graphs), None);
         assert_eq!(similar("", graphs), None);
     }

@@ -54,7 +54,7 @@ pub(super) struct Convolution {
 
 /// Weights of some channels of the output, next to each other for every pixel under the window.
 enum Packed {
-    Eight(Blocks<8>),
+    Eight(Blocks<MOST_CHANNELS>),
     Six(Blocks<6>),
     Four(Blocks<4>),
 }
@@ -246,10 +246,10 @@ impl Packed {
     /// In blocks that leave the fewest channels empty, as large as the registers allow.
     fn new(weights: &[f32], bias: Option<&[f32]>, channels: usize, groups: usize, arch: Arch) -> Self {
         let each = channels / groups;
-        let sizes: &[usize] = if few_registers(arch) { &[6, 4] } else { &[8, 6, 4] };
+        let sizes: &[usize] = if few_registers(arch) { &[6, 4] } else { &[MOST_CHANNELS, 6, 4] };
         let best = sizes.iter().min_by_key(|&&size| each.next_multiple_of(size));
         match best {
-            Some(8) => Packed::Eight(Blocks::new(weights, bias, channels, groups)),
+            Some(&MOST_CHANNELS) => Packed::Eight(Blocks::new(weights, bias, channels, groups)),
             Some(6) => Packed::Six(Blocks::new(weights, bias, channels, groups)),
             _ => Packed::Four(Blocks::new(weights, bias, channels, groups)),
         }

@@ -153,10 +153,10 @@ impl OutputKind {
 /// Whether every row has the length 1, as embedders return them. Probabilities do not count: those of a classifier that is sure of each
 /// sample have the length 1 too, but add up to 1.
 fn are_directions(outputs: &Samples<'_>) -> bool {
-    /// Rows in half precision are off by less.
+    /// Rows in half precision and in bfloat16 are off by less.
     const SLACK: f64 = 5e-3;
-    /// So are sums of probabilities: each is off by 2⁻¹¹ of itself at most.
-    const SLACK_OF_SUM: f64 = 1e-3;
+    /// So are sums of probabilities: in bfloat16, each is off by 2⁻⁹ of itself at most.
+    const SLACK_OF_SUM: f64 = 5e-3;
     let mut are_probabilities = true;
     for row in 0..outputs.len() {
         let numbers = outputs.values().doubles(outputs.place(row));
@@ -261,10 +261,14 @@ mod tests {
             let half =
                 |&number: &f64| f64::from(f32::from_bits(((number as f32).to_bits() + 0x1000) & !0x1fff));
             let halves: Vec<f64> = rows.iter().map(half).collect();
+            // Those of bfloat16, cut off.
+            let cut = |&number: &f64| f64::from(f32::from_bits((number as f32).to_bits() & 0xffff_0000));
+            let bfloats: Vec<f64> = rows.iter().map(cut).collect();
             let opposite: Vec<f64> = rows.iter().map(|number| -number).collect();
             for (rows, expected) in [
                 (rows, OutputKind::Classes),
                 (halves, OutputKind::Classes),
+                (bfloats, OutputKind::Classes),
                 // Numbers below 0 are no probabilities.
                 (opposite, OutputKind::Embedding),
             ] {

@@ -52,6 +52,15 @@ def test_intervals_are_those_of_scipy(right, of):
     assert found.survived.n == of and found.document["survived"]["queries"] == 4 * of
 
 
+def test_a_perturbation_that_changes_its_argument_is_refused(points):
+    def in_place(batch, variant, rng):
+        batch += 1
+        return batch
+
+    with pytest.raises(ValueError, match="`perturb` must return a new batch"):
+        spadework.probe(threshold, points.copy(), perturb=in_place)
+
+
 def test_the_same_seed_gives_the_same_result_and_another_seed_another(points):
     noise = perturb.column_noise(points, 0.5)
     first, again, other = (spadework.probe(threshold, points, perturb=noise, seed=seed) for seed in (1, 1, 2))

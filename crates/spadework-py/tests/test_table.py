@@ -120,8 +120,10 @@ def test_pages_name_the_columns_of_a_table(tmp_path):
     # Its encoded rows, and a report that was saved.
     report.save(tmp_path / "report.npz")
     kept = spadework.Report.load(tmp_path / "report.npz")
-    kept.to_html(page, inputs=spadework.encode_table(data.data).rows, outputs=outputs, verbose=False)
+    kept.to_html(page, inputs=spadework.encode_table(data.data), outputs=outputs, verbose=False)
     assert page.read_text() == text
+    with pytest.raises(ValueError, match=r"`inputs` must be the table .* got ndarray"):
+        kept.to_html(page, inputs=data.data.to_numpy(), outputs=outputs, verbose=False)
     # A frame of numbers, without an encoding.
     spadework.score(data.data, outputs, verbose=False).to_html(page, inputs=data.data, outputs=outputs, verbose=False)
     assert '"mean radius"' in page.read_text()

@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// Samples so close to each other that squared distances underflow.
     #[error(
-        "squared distances between different {side} samples must not underflow in double precision, but neighbors depend on samples {} and {} (counted from 0), which differ by less than about 1e-154; multiply the columns with such numbers by a constant, or set the numbers to 0",
+        "squared distances between different {side} samples must not underflow in double precision, but the neighbors of most samples depend on such distances, e.g. between samples {} and {} (counted from 0), which differ by less than about 1e-154; multiply the columns with such numbers by a constant, or set the numbers to 0; of probabilities, give the logarithms",
         rows[0],
         rows[1]
     )]

@@ -76,7 +76,9 @@ fn recall_is_reached_by_every_metric() {
     const NEIGHBORS: usize = 10;
     let mut values = clusters(SAMPLES, DIM, 21);
     for (p, row) in values.chunks_exact_mut(DIM).enumerate() {
-        row.iter_mut().for_each(|value| *value *= 0.5 + (p * 37 % 101) as f32 / 50.0);
+        for value in row.iter_mut() {
+            *value *= 0.5 + (p * 37 % 101) as f32 / 50.0;
+        }
     }
     let row = |p: usize| &values[p * DIM..(p + 1) * DIM];
     // Every 25th row by brute force: 200 rows, 2,000 neighbors.

@@ -280,6 +280,16 @@ fn tiny_columns_beside_ordinary_ones_are_refused() {
     let copies = Samples::from_f64(400, 1, copies).unwrap();
     let pair = PairedSamples::new(outputs, copies).unwrap();
     evaluate(&pair, &SpadeParams::default().with_neighbors(8), &Silent).unwrap();
+    // A classifier that is sure of some samples: their probabilities are as good as equal.
+    let (_, inputs) = spiral(1.0);
+    let sure: Vec<f64> = (0..400)
+        .flat_map(|i| {
+            let small = if i < 60 { 10_f64.powi(-200 - i) } else { f64::from(i) / 1000.0 };
+            [1.0 - small, small]
+        })
+        .collect();
+    let pair = PairedSamples::new(inputs, Samples::from_f64(400, 2, sure).unwrap()).unwrap();
+    evaluate(&pair, &SpadeParams::default(), &Silent).unwrap();
     // Standardized, the tiny column counts as much as the other.
     let (_, outputs) = spiral(1.0);
     let pair = PairedSamples::new(mixed, outputs).unwrap();

@@ -59,9 +59,7 @@ fn links_stay_and_what_they_lead_to_is_written() {
     let scene = Scene::with_model();
     scene.score("--quiet --out result").prints();
     let path = |name: &str| scene.path().join(name);
-    for (link, target) in
-        [("null", "/dev/null"), ("out", "/proc/self/fd/1"), ("pages", "page"), ("new", "page")]
-    {
+    for (link, target) in [("null", "/dev/null"), ("out", "/dev/fd/1"), ("pages", "page"), ("new", "page")] {
         symlink(target, path(link)).unwrap();
     }
     pipe(&scene, "page");

@@ -1,4 +1,4 @@
-"""A folder that keeps what probes have found, so that a call that was interrupted goes on from there."""
+"""A folder that keeps what probes have found, so that a call that was interrupted continues from there."""
 
 from __future__ import annotations
 

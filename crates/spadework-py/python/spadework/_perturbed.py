@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import as_labels
-from ._kept import Kept
+from ._kept import Kept, identity
 from ._progress import Progress
 from ._settings import number, whole_number
 from .perturb import GraphData
@@ -138,11 +138,15 @@ def probe_with(
             )
         return batch
 
-    # Perturbations of the same name may differ in their parameters, so one is known by what it makes of the samples.
+    # Before any variant, since a perturbation may change its argument against the rule.
+    first = answers.of(answers.batch, "the inputs")
+    clean = identity(answers.batch)
     batch = variant_of(0)
+    if identity(answers.batch) != clean:
+        raise ValueError("`perturb` must return a new batch, but it changed the one that it was given: perturb a copy")
+    # Perturbations of the same name may differ in their parameters, so one is known by what it makes of the samples.
     asked = {"perturb": _name(perturb), "probes": most, "samples": samples, "precision": wanted, "seed": seed}
     kept = Kept(folder, {**asked, "tolerance": tolerance}, {"inputs": answers.batch, "variant_0": batch})
-    first = answers.of(answers.batch, "the inputs")
     count = _Count.of_none(first)
     ended = False
     try:

@@ -193,7 +193,7 @@ def probe(
         column, and leaves columns of whole numbers alone.
     perturb : callable, optional
         Instead of ``probe``: a function that gets a batch of inputs, the number of the variant and a NumPy generator that is
-        seeded for this variant, and returns the perturbed batch. `spadework.perturb` has such functions for tables, texts and
+        seeded for this variant, and returns the perturbed batch, a new one. `spadework.perturb` has such functions for tables, texts and
         graphs. Inputs may then be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model may also be an estimator
         with ``predict_proba`` or ``predict``.
     labels : array-like of shape (n,), optional

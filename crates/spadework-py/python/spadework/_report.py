@@ -405,8 +405,8 @@ class Report:
         inputs, outputs : array-like of shape (n, ...), optional
             The arrays that were scored. A report does not keep them. The page has scatter plots, the most fragile pairs and
             pictures only if you pass them; the model is then scored again. Images keep their shape here: (n, height, width) or
-            with channels. The columns of a frame keep their names. For a report of `score_table`, pass the table: the page shows its rows as
-            they were compared, encoded and standardized.
+            with channels. The columns of a frame keep their names. For a report of `score_table`, pass the DataFrame, or
+            ``encode_table(table)``: the page shows its rows as they were compared, encoded and standardized.
         title : str, optional
             Title of the page.
         threads, verbose
@@ -457,10 +457,15 @@ class Report:
     def _named_inputs(self, inputs: Any) -> tuple[Any, list[str] | None]:
         """The inputs as they were scored, and the names of their columns."""
         encoding = self.document.get("encoding")
-        if encoding is not None and hasattr(inputs, "iloc"):
-            from ._table import encode_table  # which needs reports
+        if encoding is not None:
+            from ._table import EncodedTable, encode_table  # which needs reports
 
-            inputs = encode_table(inputs, **encoding).rows
+            if not isinstance(inputs, EncodedTable):
+                if not hasattr(inputs, "iloc"):
+                    kind = type(inputs).__name__
+                    raise ValueError(f"`inputs` must be the table that was scored, as a DataFrame or as `encode_table(table)`, got {kind}")
+                inputs = encode_table(inputs, **encoding)
+            inputs = inputs.rows
         names = self.document.get("columns", getattr(inputs, "columns", None))
         return inputs, None if names is None else [str(name) for name in names]
 

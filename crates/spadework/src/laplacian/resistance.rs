@@ -280,7 +280,9 @@ fn projected_norms(
                 *sum += (0..WIDTH).map(|lane| (p[lane] - q[lane]) * (p[lane] - q[lane])).sum::<f64>();
             }
         });
-        parts.keep_if_due(|| state(first + BATCH, &sums));
+        if first + BATCH < panels {
+            parts.keep_if_due(|| state(first + BATCH, &sums));
+        }
     }
     parts.keep_result(|| state(panels, &sums));
     // Rows are ±1 until here; 1/m is the square of their scale. The last panel is full, so m is a multiple of four.

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::distance::{TILE, squared_by_columns};
 use super::{
-    Element, NeighborLists, RowSource, check_neighbors, least_resolved, ordered, squared_by, with_both_rows,
-    with_rows,
+    Element, NeighborLists, RowSource, check_neighbors, check_unresolved, least_resolved, ordered,
+    squared_by, with_both_rows, with_rows,
 };
 use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::error::{Error, Result};
@@ -98,24 +98,22 @@ struct Blocks<R> {
 type GroupNeighbors = Vec<Vec<(f64, u32)>>;
 
 impl BlockNeighbors {
-    /// Checks that no neighbor differs from its query by a squared distance that underflows: of such, the index would decide.
+    /// The same as [`NeighborLists::check_resolved`] of the lists of the queries.
     ///
     /// # Errors
-    /// [`Error::TooClose`] where one does; its rows are that of the query and that of the other block.
+    /// [`Error::TooClose`]; its rows are that of the query and that of the other block.
     ///
     /// # Panics
     /// When these are not the samples that were searched.
     pub fn check_resolved(&self, side: Side, queries: &Samples<'_>, base: &Samples<'_>) -> Result<()> {
         let (lost, neighbors) = (least_resolved(base.dim()), self.indices.len() / queries.len());
         let row = |samples: &Samples<'_>, at: usize| samples.values().doubles(samples.place(at)).into_owned();
-        for (at, (&squared, &index)) in self.squared_distances.iter().zip(&self.indices).enumerate() {
-            let Some(q) = index.map(|q| q as usize).filter(|_| squared < lost) else { continue };
-            let p = at / neighbors;
-            if row(queries, p) != row(base, q) {
-                return Err(Error::TooClose { side, rows: [p, q] });
-            }
-        }
-        Ok(())
+        let lists = self.squared_distances.chunks_exact(neighbors).zip(self.indices.chunks_exact(neighbors));
+        let unresolved = lists.enumerate().filter_map(|(p, (squared, indices))| {
+            let other = || indices.iter().flatten().find(|&&q| row(queries, p) != row(base, q as usize));
+            if squared[neighbors - 1] >= lost { None } else { other().map(|&q| [p, q as usize]) }
+        });
+        check_unresolved(side, unresolved, queries.len())
     }
 }
 

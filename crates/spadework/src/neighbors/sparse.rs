@@ -108,6 +108,8 @@ impl SparseRows {
     /// # Complexity
     /// For every row as many multiplications as all rows have numbers in its columns; O(n) memory per thread.
     ///
+    /// Squared distances of tiny rows are those of the rows times a power of two, as after [`Geometry::place`](crate::samples::Geometry::place).
+    ///
     /// # Errors
     /// [`Error::SparseMetric`] for another metric, [`Error::ZeroRows`] under the cosine where a row has no direction,
     /// [`Error::TooClose`] where squared distances underflow, and when `neighbors` is 0 or not smaller than the number of rows, or the
