@@ -58,10 +58,10 @@ fn similar(typed: &str, expected: &str) -> Option<String> {
 
 /// The choice that a word is most like, unless it is one.
 fn most_alike<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    let alike = choices.into_iter().map(|choice| (strsim::jaro(&word, choice), choice));
+    let lower = word.to_lowercase();
+    let alike = choices.into_iter().map(|choice| (strsim::jaro(&lower, choice), choice));
     let (alike, best) = alike.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    (ALIKE < alike && alike < 1.0).then_some(best)
+    (alike > ALIKE && best != word).then_some(best)
 }
 
 #[cfg(test)]
