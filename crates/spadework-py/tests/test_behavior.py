@@ -120,7 +120,7 @@ def test_progress_functions_see_every_stage_and_may_fail(digits):
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(size=(5000, 100)), rng.normal(size=(5000, 10))
     extras = {"interval": False, "references": False, "indices": False}
-    model = ((inputs, [100]), (outputs, [10]), (None, None))
+    model = ((inputs, [100]), (outputs, [10]), (None, None, None))
     told = []
     _native.score(model, extras, (settings(), lambda *state: told.append(state)))
     assert {stage for stage, _, _ in told} & {"input neighbors", "eigenpairs", "bounds", "scores"}
@@ -162,7 +162,7 @@ def test_scoring_adds_no_copy_of_a_large_array():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             rows = as_rows(X, "inputs")
-            model = ((rows, [4, 16, 16]), (Y, [2]), (None, None))
+            model = ((rows, [4, 16, 16]), (Y, [2]), (None, None, None))
             extras = {"interval": False, "references": False, "indices": False}
             _native.score(model, extras, (settings(search="exact"), stop))
         except Enough:
