@@ -336,6 +336,23 @@ test('on a phone nothing is wider than the screen, and tables are cards', async 
   }
 });
 
+test('what is written in a chart lies inside it', async () => {
+  for (const name of ['score.html', 'demo.html', 'ids.html', 'sweep.html']) {
+    const page = await open(name);
+    const [texts, outside] = await page.$$eval('.charts svg', (charts) => {
+      const written = charts.flatMap((chart) => Array.from(chart.querySelectorAll('text'), (text) => [chart.getBoundingClientRect(), text]));
+      const isInside = ([{ left, right, top, bottom }, text]) => {
+        const box = text.getBoundingClientRect();
+        return box.left > left - 1 && box.right < right + 1 && box.top > top - 1 && box.bottom < bottom + 1;
+      };
+      return [written.length, written.filter((one) => !isInside(one)).map(([, text]) => text.textContent)];
+    });
+    assert.ok(texts > 0, name);
+    assert.deepEqual(outside, [], name);
+    await page.close();
+  }
+});
+
 test('the theme follows the button', async () => {
   const page = await open('score.html');
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

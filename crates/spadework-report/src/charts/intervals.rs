@@ -13,8 +13,8 @@ const TOP: f64 = 8.0;
 const NAMES: (f64, f64) = (60.0, 190.0);
 /// A letter of a name, a little more than the mean of DejaVu Sans.
 const LETTER: f64 = 7.5;
-/// Room for the values at the right, and for their ranges.
-const VALUES: (f64, f64) = (56.0, 128.0);
+/// Room for the values and their ranges at the right: as much as the longest needs, between these.
+const VALUES: (f64, f64) = (56.0, 176.0);
 
 /// A value, and the range it may lie in.
 #[derive(Debug, Clone)]
@@ -31,9 +31,9 @@ pub(crate) fn intervals(name: &'static str, title: &str, along: &str, rows: &[Es
         let (low, high) = row.range.unwrap_or((row.value, row.value));
         [low, row.value, high]
     });
-    let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-    let names = (longest as f64 * LETTER + 16.0).clamp(NAMES.0, NAMES.1);
-    let values = if rows.iter().any(|row| row.range.is_some()) { VALUES.1 } else { VALUES.0 };
+    let names = (longest(rows.iter().map(|row| row.name.as_str())) + 16.0).clamp(NAMES.0, NAMES.1);
+    let all_written: Vec<String> = rows.iter().map(written).collect();
+    let values = longest(all_written.iter().map(String::as_str)).clamp(VALUES.0, VALUES.1);
     let right = WIDTH - values - 12.0;
     let bottom = TOP + rows.len() as f64 * ROW;
     let scale = Scale::rounded(ends, names, right);
@@ -61,6 +61,11 @@ fn mark(row: &Estimate, scale: &Scale, y: f64) -> String {
         escape(&format!("{}: {}", row.name, written(row))),
         scale.at(row.value)
     )
+}
+
+/// The room that the longest of these texts needs.
+fn longest<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
+    texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64 * LETTER
 }
 
 /// The value, and its range where there is one.
