@@ -156,7 +156,7 @@ def check_without_library(scene: Scene) -> None:
     exported = to_onnx(RandomForestClassifier(5, random_state=0).fit(x, y), x[:1])
     scene.predict(exported, x)
     files = ["--model", "model.onnx", "--inputs", "x.npy", "--out", "z.npy"]
-    done = call(scene.spadework, "predict", *files, cwd=scene.folder, env={"PATH": "/nowhere", "HOME": "/nowhere"})
+    done = call(scene.spadework, "predict", *files, cwd=scene.folder, env={"PATH": str(scene.folder / "missing"), "HOME": str(scene.folder)})
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     said = done.returncode == 2 and "pip install onnxruntime" in done.stderr and len(lines) <= 2
     report("a forest without onnxruntime", said, done.stderr.strip())
