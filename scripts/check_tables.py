@@ -10,6 +10,7 @@ Exit code 0: all agree. 1: one does not.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -50,13 +51,16 @@ class Scene:
     def __init__(self, spadework: str, folder: Path) -> None:
         self.spadework, self.folder = spadework, folder
         self.library = str(Path(onnxruntime.__file__).parent)
+        self.home = folder / "home"
+        self.home.mkdir()
 
     def predict(self, model: object, rows: np.ndarray, *options: str, engine: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         """Runs `predict` on a model; the library of this package is there to be found."""
         (self.folder / "model.onnx").write_bytes(model.SerializeToString())
         np.save(self.folder / "x.npy", rows)
         files = ["--model", str(self.folder / "model.onnx"), "--inputs", str(self.folder / "x.npy"), "--out", str(self.folder / "y.npy")]
-        return call(self.spadework, "predict", "--quiet", *files, *options, *(engine or ("--onnxruntime", self.library)))
+        home = {**os.environ, "HOME": str(self.home)}
+        return call(self.spadework, "predict", "--quiet", *files, *options, *(engine or ("--onnxruntime", self.library)), env=home)
 
     def check(self, what: str, model: object, rows: np.ndarray, want: np.ndarray, *options: str) -> None:
         """Whether the outputs are those of the library that trained the model."""
@@ -197,6 +201,8 @@ def main() -> None:
         check_regressors(scene)
         check_columns(scene)
         check_without_library(scene)
+        left = [str(path) for path in scene.home.rglob("*")]
+        report("onnxruntime leaves nothing in the home folder", not left, " ".join(left) or "empty")
         if "--boosting" in options:
             check_boosting(scene)
     raise SystemExit(1 if failures else 0)

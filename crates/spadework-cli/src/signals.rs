@@ -1,7 +1,7 @@
 //! What the system tells a process by signals, beyond Ctrl-C: those that stay ignored, faults in mapped files, and failed
 //! allocations.
 //!
-//! This is the only file of the crate with `unsafe` in it.
+//! Except for the first line of the binary, this is the only file of the crate with `unsafe` in it.
 
 #[cfg(unix)]
 pub(crate) use unix::{ignore, ignored, note_panic, report_faults};
