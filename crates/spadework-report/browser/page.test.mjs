@@ -15,6 +15,15 @@ const HOSTILE = '</script><script>window.broken = 1</script><img src=x onerror="
 // A model's name ends at the first =.
 const HOSTILE_NAME = '</script><script>window.stop(), alert(1)</script>';
 
+/** Why widths of letters mean nothing here, if so: without a font Firefox draws a wide box for each. */
+const NO_FONTS = (() => {
+  try {
+    return execFileSync('fc-list', { stdio: 'pipe' }).length === 0 ? 'there is no font' : false;
+  } catch {
+    return false;
+  }
+})();
+
 const file = (name) => join(WORK, name);
 const SAVED = file('saved');
 
@@ -336,7 +345,7 @@ test('on a phone nothing is wider than the screen, and tables are cards', async 
   }
 });
 
-test('what is written in a chart lies inside it', async () => {
+test('what is written in a chart lies inside it', { skip: NO_FONTS }, async () => {
   for (const name of ['score.html', 'demo.html', 'ids.html', 'sweep.html']) {
     const page = await open(name);
     const [texts, outside] = await page.$$eval('.charts svg', (charts) => {
