@@ -114,7 +114,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
-    let sides = ModelSides::new(data, given, &outputs, &session)?;
+    let sides = ModelSides::new(data, given, &outputs, params.output_metric, &session)?;
     request.check_outputs(&sides, &session)?;
     let normalizes = data.run.normalization.is_some();
     let is_run = data.models.iter().any(|(_, source)| source.is_model());

@@ -198,9 +198,8 @@ def probe(
         with ``predict_proba`` or ``predict``.
     labels : array-like of shape (n,), optional
         The class of every sample as the position of its output; for an estimator, the classes that it was fitted with (its
-        ``classes_``). Samples that are wrong then do not count as survived. For a
-        regressor, these are the targets: their standard deviation is the unit of the changes. Without them it is that of the
-        outputs.
+        ``classes_``). Samples that are wrong then do not count as survived. For a regressor, these are the targets: their standard
+        deviation is the unit of the changes. Without them it is that of the outputs.
     radii : array-like of one number per column, optional
         How many times the radius of ``probe`` (with ``linf``) each column of ``inputs`` may move, within its own range. 0 leaves a
         column alone; a column that holds whole numbers only moves in whole steps, so 1 flips a flag of 0 or 1. Not with
