@@ -114,7 +114,7 @@ fn columns_are_left_out_of_parquet() {
     assert_eq!(left.samples().unwrap().values().all_doubles(), [1.0, 2.0].as_slice());
     let message = |argument: &str| load(&fixture(argument)).unwrap_err().to_string();
     assert!(message("refused_text.parquet?drop=z").contains("there is no `z` in the file"));
-    assert!(message("f4_none.parquet?drop=c0,c1,c2").contains("no array"));
+    assert!(message("f4_none.parquet?drop=c0,c1,c2").contains("at least one array"));
     assert!(message("version1.npy?drop=a").contains("got a file of format npy"));
     let message = load_labels(&fixture("refused_text.parquet?drop=a")).unwrap_err().to_string();
     assert!(message.contains("name it as FILE:COLUMN"), "{message}");
