@@ -53,7 +53,8 @@ pub(crate) fn about_inputs(
 
 /// Labels that are a column of the table that the inputs are.
 fn about_labels_among(inputs: &SideView<'_>, labels: &str, session: &Session<'_>) {
-    let file = inputs.name().split_once("?drop=").map_or(inputs.name(), |(file, _)| file);
+    let name = inputs.name();
+    let (file, and_others) = name.split_once("?drop=").map_or((name, "?drop="), |(file, _)| (file, ","));
     let Some(column) = labels.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')) else { return };
     if inputs.columns().is_some_and(|columns| columns.iter().any(|name| name == column)) {
         session.note(
@@ -61,7 +62,7 @@ fn about_labels_among(inputs: &SideView<'_>, labels: &str, session: &Session<'_>
             format!(
                 "{labels}: the labels are also a column of the inputs, so they affect which samples are neighbors, and a model would get \
                  them. Leave the column out: {}",
-                session.voice().argument("inputs", &format!("'{file}?drop={column}'"))
+                session.voice().argument("inputs", &format!("'{name}{and_others}{column}'"))
             ),
         );
     }

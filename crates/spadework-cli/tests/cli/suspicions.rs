@@ -57,7 +57,7 @@ fn labels_among_the_inputs_are_noticed() {
     let json = score("table.csv?drop=name").json();
     assert_eq!((codes(&json), &json["input_dim"]), (vec!["labels-among-inputs"], &3.into()));
     let message = json["notes"][0]["message"].as_str().unwrap();
-    assert!(message.contains("--inputs 'table.csv?drop=kind'"), "{message}");
+    assert!(message.contains("--inputs 'table.csv?drop=name,kind'"), "{message}");
     let json = score("table.csv?drop=name,kind").json();
     assert!(codes(&json).is_empty(), "{:?}", codes(&json));
     let bare = score("bare.npy").json();
