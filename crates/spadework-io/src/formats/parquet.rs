@@ -178,12 +178,11 @@ impl<'a> File<'a> {
     /// The leaves to read: that of `key`, or of every column but some.
     fn choose(&self, key: Option<&str>, without: &[&str]) -> Result<Vec<usize>> {
         let roots = self.roots();
-        let chosen: Vec<usize> = match key {
-            Some(_) => vec![pick(&roots, key, Format::Parquet, self.name)?],
-            None => {
-                let left_out = places(&roots, without, Format::Parquet, self.name)?;
-                (0..roots.len()).filter(|root| !left_out.contains(root)).collect()
-            }
+        let chosen: Vec<usize> = if key.is_some() {
+            vec![pick(&roots, key, Format::Parquet, self.name)?]
+        } else {
+            let left_out = places(&roots, without, Format::Parquet, self.name)?;
+            (0..roots.len()).filter(|root| !left_out.contains(root)).collect()
         };
         if chosen.is_empty() {
             return Err(Error::NoArrays { name: self.name.to_owned(), format: Format::Parquet });
