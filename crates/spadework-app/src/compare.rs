@@ -114,11 +114,11 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
-    let sides = ModelSides::new(data, given, &outputs, &session)?;
+    let sides = ModelSides::new(data, given, &outputs, params.output_metric, &session)?;
     request.check_outputs(&sides, &session)?;
     let normalizes = data.run.normalization.is_some();
     let is_run = data.models.iter().any(|(_, source)| source.is_model());
-    suspicions::about_inputs(&sides.input, is_run && !normalizes, params, &session);
+    suspicions::about_inputs(&sides.input, sides.known.labels_name, is_run && !normalizes, params, &session);
 
     let mut comparison = compare_models(&sides.set, params, &Resuming::new(&session, String::new))
         .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;

@@ -222,8 +222,8 @@ fn about_unlabeled(kind: OutputKind, columns: usize, whose: &str, session: &Sess
         OutputKind::Embedding => session.note(
             NoteCode::NoClasses,
             format!(
-                "{whose}there are no labels, and all rows of the outputs have the length 1, so the outputs count as an embedding: there are no \
-                 margins. If the outputs are classes, pass {}",
+                "{whose}there are no labels, and all rows of the outputs have the length 1 or are compared by cosine distance, so the outputs count \
+                 as an embedding: there are no margins. If the outputs are classes, pass {}",
                 task("classes")
             ),
         ),

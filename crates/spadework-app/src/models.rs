@@ -1,6 +1,6 @@
 //! Several models on one input, loaded and checked once, as `compare` and `sweep` take them.
 
-use spadework::samples::Side;
+use spadework::samples::{Metric, Side};
 use spadework::{Error as CoreError, Manifold, Model, ModelSet, Samples, SpadeParams};
 use spadework_document::comparison::CompareData;
 use spadework_document::score::ModelFileDocument;
@@ -73,10 +73,12 @@ pub(crate) struct ModelSides<'s> {
 }
 
 impl<'s> ModelSides<'s> {
+    /// Checks the models, whose outputs are compared by a metric.
     pub(crate) fn new(
         data: &'s ModelsData<'_>,
         given: InputView<'s>,
         models: &'s ModelOutputs<'_>,
+        metric: Metric,
         session: &Session<'_>,
     ) -> Result<Self, Failure> {
         let view = |(name, outputs): &'s (&str, Outputs<'_>)| {
@@ -108,7 +110,7 @@ impl<'s> ModelSides<'s> {
         }
         known.load_ids(data.ids, input.manifold().len(), session)?;
         let label_ids = known.labels.as_ref().map(Labels::ids);
-        let kind = |model: &Model<'_>| OutputKind::of(data.task, &model.outputs, label_ids);
+        let kind = |model: &Model<'_>| OutputKind::of(data.task, &model.outputs, label_ids, metric);
         let output_kinds = set.models().iter().map(kind).collect();
         Ok(Self { input, outputs, files, set, known, output_kinds })
     }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use spadework::samples::Values;
+use spadework::samples::{Metric, Values};
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples};
 use spadework_document::Note;
@@ -190,7 +190,7 @@ impl Call<'_> {
         });
         let outputs = outputs.transpose()?.unwrap_or_default();
         let monitor = &Resuming::new(self.session, || outputs);
-        match OutputKind::of(self.task, &clean.outputs, self.labels) {
+        match OutputKind::of(self.task, &clean.outputs, self.labels, Metric::Euclidean) {
             OutputKind::Embedding => Err(Usage::ProbedEmbedding.into()),
             OutputKind::Numbers => {
                 let (unit, of) = unit_of_changes(self.target_spread, &clean.outputs);

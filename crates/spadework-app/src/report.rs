@@ -177,7 +177,8 @@ fn broken_variants(
     let probe = document.facts.probe.as_ref().filter(|_| request.page.page.is_some());
     // A word of another version is refused where the result is made again.
     let task = document.made.request.task().unwrap_or_default();
-    let kind = OutputKind::of(task, &arrays.outputs[0].samples()?, arrays.label_ids());
+    let metric = document.made.request.params().map(|params| params.output_metric).unwrap_or_default();
+    let kind = OutputKind::of(task, &arrays.outputs[0].samples()?, arrays.label_ids(), metric);
     let again = OutputsAgain { inputs: &arrays.inputs, threads: request.threads, session };
     again.broken(probe, document.sources.model.as_ref(), kind)
 }
@@ -405,7 +406,8 @@ pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) ->
     }
     let outputs = &request.outputs.samples;
     let predicted = match request.labels.as_ref().map(Labels::ids) {
-        Some(labels) => OutputKind::of(task, outputs, Some(labels)).predicted_labels(outputs, labels)?,
+        Some(labels) => OutputKind::of(task, outputs, Some(labels), params.output_metric)
+            .predicted_labels(outputs, labels)?,
         None => None,
     };
     let (margins, fragility) = (request.margins, request.fragility);

@@ -276,7 +276,7 @@ impl<'w> Walk<'w> {
         self.check_outputs()?;
         addition.check(sides.pair.len())?;
         let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
-        suspicions::about_inputs(&sides.input, is_run_as_given, params, session);
+        suspicions::about_inputs(&sides.input, sides.known.labels_name, is_run_as_given, params, session);
         room::about_memory(sides, params, session);
         Ok(())
     }

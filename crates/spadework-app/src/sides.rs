@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use spadework::graph::{GraphKind, Weights};
 use spadework::monitor::Stage;
 use spadework::neighbors::SparseRows;
-use spadework::samples::{Side, Standardize};
+use spadework::samples::{Metric, Side, Standardize};
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
@@ -278,12 +278,13 @@ pub(crate) struct Sides<'s> {
 }
 
 impl<'s> Sides<'s> {
-    /// Pairs the sides of a model.
+    /// Pairs the sides of a model, whose outputs are compared by a metric.
     pub(crate) fn new(
         data: &'s ModelData<'_>,
         inputs: &'s Inputs<'_>,
         given: InputView<'s>,
         outputs: &'s Outputs<'_>,
+        metric: Metric,
         session: &Session<'_>,
     ) -> Result<Self, Failure> {
         if outputs.model().is_none() {
@@ -304,7 +305,8 @@ impl<'s> Sides<'s> {
             notes::about_outputs(outputs, "", session);
         }
         let label_ids = known.labels.as_ref().map(Labels::ids);
-        let output_kind = output.samples().map(|outputs| OutputKind::of(data.task, outputs, label_ids));
+        let output_kind =
+            output.samples().map(|outputs| OutputKind::of(data.task, outputs, label_ids, metric));
         Ok(Self {
             input,
             output,
@@ -387,7 +389,7 @@ pub(crate) fn loaded<T>(
     let given = inputs.view()?;
     let runner = ModelRunner::new(&data.run, params, given.array(), session);
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    work(&Sides::new(data, &inputs, given, &outputs, session)?)
+    work(&Sides::new(data, &inputs, given, &outputs, params.output_metric, session)?)
 }
 
 /// The same for work that writes nothing: a failure names the array at fault, and files that changed meanwhile are refused.

@@ -22,9 +22,11 @@ const MOST_UNEQUAL: f64 = 100.0;
 /// Columns of a table, at most; samples with more numbers are images, sounds or embeddings.
 const MOST_COLUMNS: usize = 1000;
 
-/// Inputs that a model or a distance will probably misread; `is_run_as_given` where a model is run on them without a normalization.
+/// Inputs that a model or a distance will probably misread; `labels` is what the user typed for the labels, `is_run_as_given` holds where a
+/// model is run on the inputs without a normalization.
 pub(crate) fn about_inputs(
     inputs: &SideView<'_>,
+    labels: Option<&str>,
     is_run_as_given: bool,
     params: &SpadeParams,
     session: &Session<'_>,
@@ -42,12 +44,32 @@ pub(crate) fn about_inputs(
         );
     }
     if inputs.sample_shape().len() == 1 && params.standardize == Standardize::None {
-        about_columns(samples, inputs.name(), session);
+        about_columns(samples, inputs, session);
+    }
+    if let Some(labels) = labels {
+        about_labels_among(inputs, labels, session);
+    }
+}
+
+/// Labels that are a column of the table that the inputs are.
+fn about_labels_among(inputs: &SideView<'_>, labels: &str, session: &Session<'_>) {
+    let name = inputs.name();
+    let (file, and_others) = name.split_once("?drop=").map_or((name, "?drop="), |(file, _)| (file, ","));
+    let Some(column) = labels.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')) else { return };
+    if inputs.columns().is_some_and(|columns| columns.iter().any(|name| name == column)) {
+        session.note(
+            NoteCode::LabelsAmongInputs,
+            format!(
+                "{labels}: the labels are also a column of the inputs, so they affect which samples are neighbors, and a model would get \
+                 them. Leave the column out: {}",
+                session.voice().argument("inputs", &format!("'{name}{and_others}{column}'"))
+            ),
+        );
     }
 }
 
 /// Columns of a table whose spreads differ so much that distances are those of the widest.
-fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
+fn about_columns(samples: &Samples<'_>, inputs: &SideView<'_>, session: &Session<'_>) {
     // Before the numbers are looked at: large arrays are not of columns.
     if samples.dim() < 2 || samples.dim() > MOST_COLUMNS {
         return;
@@ -67,12 +89,18 @@ fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
         return;
     };
     if most > MOST_UNEQUAL * least {
+        let column = |at: usize| match inputs.columns().and_then(|columns| columns.get(at)) {
+            Some(name) => format!("column {at} (`{name}`)"),
+            None => format!("column {at}"),
+        };
         session.note(
             NoteCode::UnequalColumns,
             format!(
-                "{name}: column {wide} of the inputs varies {:.0} times as much as column {narrow}, so it decides which \
-                 samples are neighbors: scale the columns ({})",
+                "{}: {} of the inputs varies {:.0} times as much as {}, so it decides which samples are neighbors: scale the columns ({})",
+                inputs.name(),
+                column(wide),
                 most / least,
+                column(narrow),
                 session.voice().name("standardize")
             ),
         );

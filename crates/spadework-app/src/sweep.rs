@@ -64,7 +64,7 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     let inputs = Inputs::load_for(Some(NeedsDense::Sweep), &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
-    let sides = ModelSides::new(data, given, &outputs, &session)?;
+    let sides = ModelSides::new(data, given, &outputs, params.output_metric, &session)?;
 
     let sweep = sweep_models(&sides.set, neighbors, params, session.monitor())
         .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;

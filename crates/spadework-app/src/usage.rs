@@ -221,8 +221,8 @@ impl Usage {
             }
             Usage::ProbedEmbedding => format!(
                 "probes need a classifier or a regressor, but these outputs count as an embedding: {} says so, the labels are \
-                 not classes of the outputs, or there are no labels and all rows have the length 1. If the outputs are classes, \
-                 pass {}. Compare two embeddings by their overlap",
+                 not classes of the outputs, or there are no labels and all rows have the length 1 or are compared by cosine \
+                 distance. If the outputs are classes, pass {}. Compare two embeddings by their overlap",
                 voice.argument("task", "embedding"),
                 voice.argument("task", "classes")
             ),

@@ -117,6 +117,8 @@ note_codes! {
     PixelValues = "pixel-values",
     /// The columns of the inputs have very different spreads.
     UnequalColumns = "unequal-columns",
+    /// A column of the inputs is also the labels.
+    LabelsAmongInputs = "labels-among-inputs",
     /// A model ends in a softmax.
     SoftmaxOutput = "softmax-output",
     /// The machine has less memory than a run needs.
@@ -207,6 +209,7 @@ pub enum Hint {
     NamesOfData,
     FolderAsModel,
     Pixels,
+    NumericCells,
     IndexColumn,
     RunElsewhere,
     DescribeModel,
@@ -274,6 +277,10 @@ impl Hint {
                 "name a data set with its folder, e.g. mnist:DIR:test, or images by class as images:DIR"
             }
             Hint::Pixels => "divide bytes by 255; undo a normalization of the images first",
+            Hint::NumericCells => {
+                "leave a column out with 'FILE?drop=COLUMN', fill in missing values, and encode categories as numbers (Python: \
+                 spadework.encode_table)"
+            }
             Hint::IndexColumn => {
                 "write the table without its index (pandas: index=False), or name the column to use it"
             }
@@ -365,6 +372,7 @@ impl Hint {
             FileError::NotFound { path } if could_name_data(path) => Hint::NamesOfData,
             FileError::Pixel { .. } => Hint::Pixels,
             FileError::IndexColumn { .. } => Hint::IndexColumn,
+            FileError::Cell { .. } | FileError::ColumnType { .. } => Hint::NumericCells,
             _ => return None,
         })
     }

@@ -15,7 +15,7 @@ pub(crate) struct TaskArgs {
 pub(crate) enum Task {
     /// Classes if there are several outputs per sample, or one output and labels of two values; otherwise a regression.
     /// Several outputs are an embedding if the labels show that they are not classes, or if there are no labels and all rows have
-    /// the length 1 but are not probabilities
+    /// the length 1 or are compared by cosine distance, but are not probabilities
     Auto,
     /// One number per class, or one for two classes
     Classes,

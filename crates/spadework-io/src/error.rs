@@ -77,6 +77,12 @@ pub enum Error {
     /// A key for a file that holds one unnamed array.
     #[error("{name}: a file of format {format} holds one array and takes no key, got key `{key}`")]
     NoKeys { name: String, format: Format, key: String },
+    /// Columns that are to be left out of a file that has none.
+    #[error("{name}: `?drop=COLUMN` is for text tables and Parquet files, got a file of format {format}")]
+    NoColumns { name: String, format: Format },
+    /// Columns that are to be left out of labels.
+    #[error("{name}: labels are one column; name it as FILE:COLUMN instead of leaving out the others")]
+    LabelColumns { name: String },
     /// The key is not in the file.
     #[error("{name}: there is no `{key}` in the file; it holds {}", Listed(keys))]
     MissingKey { name: String, key: String, keys: Vec<String> },
@@ -128,7 +134,7 @@ pub enum Error {
     EmptyTable { name: String },
     /// A cell that is not a number.
     #[error("{name}: expected a number at line {line}, column {column}, got {got}")]
-    Cell { name: String, line: u64, column: usize, got: String },
+    Cell { name: String, line: u64, column: String, got: String },
     /// A line with more or fewer cells than the first.
     #[error("{name}: every line must have {expected} cells like the first, got {got} at line {line}")]
     RaggedLine { name: String, line: u64, expected: usize, got: usize },

@@ -20,6 +20,15 @@ pub(crate) fn pick(keys: &[String], key: Option<&str>, format: Format, name: &st
     }
 }
 
+/// The positions of some keys.
+pub(crate) fn places(keys: &[String], wanted: &[&str], format: Format, name: &str) -> Result<Vec<usize>> {
+    let place = |key: &&str| match keys {
+        [] => Err(Error::MissingKey { name: name.to_owned(), key: (*key).to_owned(), keys: Vec::new() }),
+        keys => pick(keys, Some(key), format, name),
+    };
+    wanted.iter().map(place).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,7 @@ use crate::table::Table;
 use crate::{cinic, digits, named};
 
 /// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`,
-/// `images:DIR`, `digits`; `x-*.npy` are all files of such a name as one array.
+/// `images:DIR`, `digits`; `x-*.npy` are all files of such a name as one array, and `x.csv?drop=a,b` are all columns but some.
 ///
 /// A NumPy file of 4 MiB or more that holds rows of `uint8`, `int8`, `int16`, `float16`, `float32` or `float64` is mapped, not
 /// read: it must not be changed by another program for as long as the [`Dataset`] lives.
@@ -79,6 +79,7 @@ pub fn load_labels(argument: &str) -> Result<Labels> {
             .ok_or_else(|| Error::NoClasses { name: argument.to_owned() }),
         Source::Digits => digits::load_labels(),
         Source::File { path, key } => labels_of_file(&path, key, argument),
+        Source::Table { .. } => Err(Error::LabelColumns { name: argument.to_owned() }),
         Source::Parts { paths } => labels_of_parts(&paths, argument),
     }
 }
@@ -156,6 +157,7 @@ fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
         Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?.load(argument),
         Source::Digits => digits::load(),
         Source::File { path, key } => load_file(FileBytes::open(&path, map_from)?, &path, key, argument),
+        Source::Table { path, without } => load_table(&path, &without, argument),
         Source::Parts { paths } => {
             // Mapped whatever their size, so that bytes stay bytes in all of them.
             let part = |path: &PathBuf| {
@@ -183,6 +185,18 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
     };
     file.check_unchanged()?;
     Ok(converted)
+}
+
+/// All columns of a table but some.
+fn load_table(path: &Path, without: &[&str], name: &str) -> Result<Dataset> {
+    let file = FileBytes::open(path, MAP_FROM)?;
+    let table = match detect(path, &file, name)? {
+        Format::Csv => csv::parse_without(&file, without, name)?,
+        Format::Parquet => parquet::parse_without(&file, without, name)?,
+        format => return Err(Error::NoColumns { name: name.to_owned(), format }),
+    };
+    file.check_unchanged()?;
+    Ok(Dataset::from_table(table, name))
 }
 
 fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> {

@@ -14,6 +14,11 @@ pub(crate) enum Source<'a> {
         path: PathBuf,
         key: Option<&'a str>,
     },
+    /// A table without some of its columns.
+    Table {
+        path: PathBuf,
+        without: Vec<&'a str>,
+    },
     /// Files that are parts of one array, in the order of the numbers in their names.
     Parts {
         paths: Vec<PathBuf>,
@@ -70,6 +75,11 @@ pub(crate) fn resolve(argument: &str) -> Result<Source<'_>> {
         if Path::new(path).is_file() {
             return Ok(Source::File { path: path.into(), key: Some(key) });
         }
+    }
+    if let Some((path, columns)) = argument.rsplit_once("?drop=")
+        && Path::new(path).is_file()
+    {
+        return Ok(Source::Table { path: path.into(), without: columns.split(',').collect() });
     }
     if let Some(paths) = parts(Path::new(argument)) {
         return Ok(Source::Parts { paths });
@@ -128,7 +138,7 @@ pub fn default_name(argument: &str) -> String {
             stem(Path::new(argument)).replace('*', "").trim_end_matches(['-', '_', '.']).to_owned()
         }
         // A missing file has its own error, under the name it would have.
-        Ok(Source::File { path, .. }) => stem(&path),
+        Ok(Source::File { path, .. } | Source::Table { path, .. }) => stem(&path),
         Err(_) => stem(Path::new(argument)),
     }
 }
@@ -176,6 +186,20 @@ mod tests {
         assert_eq!(resolve(&odd).unwrap(), Source::File { path: (&odd).into(), key: None });
         let keyed = format!("{odd}:x:y");
         assert_eq!(resolve(&keyed).unwrap(), Source::File { path: odd.into(), key: Some("x:y") });
+    }
+
+    #[test]
+    fn columns_to_leave_out_follow_the_file() {
+        let (_folder, path) = scratch_file("table.csv", "");
+        let whole = path.display().to_string();
+        let argument = format!("{whole}?drop=class,the id");
+        let expected = Source::Table { path: path.clone(), without: vec!["class", "the id"] };
+        assert_eq!(resolve(&argument).unwrap(), expected);
+        assert_eq!(default_name(&argument), "table");
+        assert!(matches!(resolve("absent.csv?drop=a"), Err(Error::NotFound { .. })));
+        // A file of such a name is meant first.
+        std::fs::write(&argument, "").unwrap();
+        assert!(matches!(resolve(&argument).unwrap(), Source::File { key: None, .. }));
     }
 
     #[test]

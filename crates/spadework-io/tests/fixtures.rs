@@ -108,6 +108,19 @@ fn what_is_refused_is_named() {
 }
 
 #[test]
+fn columns_are_left_out_of_parquet() {
+    let left = load(&fixture("refused_text.parquet?drop=word")).unwrap();
+    assert_eq!((left.shape(), left.columns().unwrap()), (&[2, 1][..], &["a".to_owned()][..]));
+    assert_eq!(left.samples().unwrap().values().all_doubles(), [1.0, 2.0].as_slice());
+    let message = |argument: &str| load(&fixture(argument)).unwrap_err().to_string();
+    assert!(message("refused_text.parquet?drop=z").contains("there is no `z` in the file"));
+    assert!(message("f4_none.parquet?drop=c0,c1,c2").contains("at least one array"));
+    assert!(message("version1.npy?drop=a").contains("got a file of format npy"));
+    let message = load_labels(&fixture("refused_text.parquet?drop=a")).unwrap_err().to_string();
+    assert!(message.contains("name it as FILE:COLUMN"), "{message}");
+}
+
+#[test]
 fn words_are_labels() {
     let labels = load_labels(&fixture("refused_text.parquet:word")).unwrap();
     assert_eq!((labels.ids(), labels.class_name(1)), (&[0, 1][..], Some("y")));

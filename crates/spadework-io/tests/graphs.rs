@@ -115,7 +115,7 @@ fn what_is_refused_is_named() {
             write("minus.csv", "0,1\n-1,1\n"),
             "line 2: p and q must be whole numbers, counted from 0, got `-1`",
         ),
-        (write("half.csv", "p,q,weight\n0,1,x\n"), "expected a number at line 2, column 3, got `x`"),
+        (write("half.csv", "p,q,weight\n0,1,x\n"), "line 2: a weight must be a number, got `x`"),
         (write("wide.csv", "0,1,1,1\n"), "line 1: an edge is p,q or p,q,weight, got 4 cells"),
         (write("ragged.csv", "0,1\n1,2,3\n"), "every line must have 2 cells like the first, got 3 at line 2"),
         (write("empty.csv", ""), "a graph must have at least one edge, got none"),

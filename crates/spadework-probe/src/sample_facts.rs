@@ -66,7 +66,9 @@ impl SampleFacts {
     pub fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
         let [input, output] = report.graphs_as_asked(signals.inputs, signals.outputs);
         let overlap = NeighborhoodOverlap::between(Arc::clone(&input), &output);
-        let kind = signals.outputs.map(|outputs| OutputKind::of(signals.task, outputs, signals.labels));
+        let metric = report.diagnostics.params.output_metric;
+        let kind =
+            signals.outputs.map(|outputs| OutputKind::of(signals.task, outputs, signals.labels, metric));
         let embedded = match (kind, signals.outputs) {
             (Some(OutputKind::Embedding), Some(outputs)) => {
                 let distances = former_distances(report, [&input, &output], outputs)?;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use spadework::error::Result;
-use spadework::samples::{Samples, Values};
+use spadework::samples::{Metric, Samples, Values};
 
 use crate::accuracy::{are_classes, deny_classes, predictions};
 
@@ -12,7 +12,8 @@ use crate::accuracy::{are_classes, deny_classes, predictions};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Task {
     /// Several numbers per sample are taken for classes; for an embedding where the labels show that they are none, or where there are no
-    /// labels and every row has the length 1, unless rows are probabilities. A single one is taken for the two classes of labels with two
+    /// labels and only directions count: every row has the length 1, or rows are compared by cosine distance. Probabilities are classes in
+    /// any case. A single one is taken for the two classes of labels with two
     /// values, and for a predicted number otherwise.
     #[default]
     Auto,
@@ -53,23 +54,28 @@ pub enum OutputKind {
 }
 
 impl OutputKind {
-    /// What outputs are, by the task and by the labels.
+    /// What outputs are, by the task, by the labels and by the distance between them.
     ///
     /// ```
     /// use spadework::Samples;
+    /// use spadework::samples::Metric::{Cosine, Euclidean};
     /// use spadework_probe::{OutputKind, Task};
     /// let logits = Samples::from_f32(3, 1, vec![-2.0, 0.5, 3.0])?;
-    /// assert_eq!(OutputKind::of(Task::Auto, &logits, Some(&[0, 1, 1])), OutputKind::TwoClasses { threshold: 0.0 });
-    /// assert_eq!(OutputKind::of(Task::Auto, &logits, None), OutputKind::Numbers);
+    /// let kind = |labels| OutputKind::of(Task::Auto, &logits, labels, Euclidean);
+    /// assert_eq!(kind(Some(&[0, 1, 1])), OutputKind::TwoClasses { threshold: 0.0 });
+    /// assert_eq!(kind(None), OutputKind::Numbers);
+    /// let rows = Samples::from_f32(2, 2, vec![-2.0, 0.5, 3.0, 1.0])?;
+    /// let kind = |metric| OutputKind::of(Task::Auto, &rows, None, metric);
+    /// assert_eq!([kind(Euclidean), kind(Cosine)], [OutputKind::Classes, OutputKind::Embedding]);
     /// # Ok::<(), spadework::Error>(())
     /// ```
-    pub fn of(task: Task, outputs: &Samples<'_>, labels: Option<&[i64]>) -> Self {
+    pub fn of(task: Task, outputs: &Samples<'_>, labels: Option<&[i64]>, metric: Metric) -> Self {
         match (task, outputs.dim()) {
             (Task::Embedding, _) => Self::Embedding,
             (Task::Auto, 2..) if labels.is_some_and(|labels| deny_classes(outputs, labels)) => {
                 Self::Embedding
             }
-            (Task::Auto, 2..) if labels.is_none() && are_directions(outputs) => Self::Embedding,
+            (Task::Auto, 2..) if labels.is_none() && are_directions(outputs, metric) => Self::Embedding,
             (Task::Auto | Task::Classes, 2..) => Self::Classes,
             (Task::Classes, _) => Self::two_classes(outputs),
             (Task::Auto, _) if labels.is_some_and(|labels| two_values(labels).is_some()) => {
@@ -123,9 +129,10 @@ impl OutputKind {
     ///
     /// ```
     /// use spadework::Samples;
+    /// use spadework::samples::Metric;
     /// use spadework_probe::{OutputKind, Task};
     /// let logits = Samples::from_f32(3, 1, vec![-2.0, 0.5, 3.0])?;
-    /// let kind = OutputKind::of(Task::Auto, &logits, Some(&[3, 7, 3]));
+    /// let kind = OutputKind::of(Task::Auto, &logits, Some(&[3, 7, 3]), Metric::Euclidean);
     /// assert_eq!(kind.predicted_labels(&logits, &[3, 7, 3])?, Some(vec![3, 7, 7]));
     /// # Ok::<(), spadework::Error>(())
     /// ```
@@ -150,9 +157,9 @@ impl OutputKind {
     }
 }
 
-/// Whether every row has the length 1, as embedders return them. Probabilities do not count: those of a classifier that is sure of each
-/// sample have the length 1 too, but add up to 1.
-fn are_directions(outputs: &Samples<'_>) -> bool {
+/// Whether only the directions of rows count: every row has the length 1, as embedders return them, or the metric says so. Probabilities do
+/// not count: those of a classifier that is sure of each sample have the length 1 too, but add up to 1.
+fn are_directions(outputs: &Samples<'_>, metric: Metric) -> bool {
     /// Rows in half precision and in bfloat16 are off by less.
     const SLACK: f64 = 5e-3;
     /// So are sums of probabilities: in bfloat16, each is off by 2⁻⁹ of itself at most.
@@ -161,7 +168,12 @@ fn are_directions(outputs: &Samples<'_>) -> bool {
     for row in 0..outputs.len() {
         let numbers = outputs.values().doubles(outputs.place(row));
         let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
-        if (length - 1.0).abs() > SLACK {
+        let is_direction = match metric {
+            // A row of zeros is refused where directions are compared.
+            Metric::Cosine => length > 0.0,
+            _ => (length - 1.0).abs() <= SLACK,
+        };
+        if !is_direction {
             return false;
         }
         let sum: f64 = numbers.iter().sum();
@@ -213,14 +225,14 @@ mod tests {
     fn one_column_with_two_labels_is_a_classifier() {
         let logits = column(&[-1.0, 2.0, 0.5, -3.0]);
         let labels = [3, 7, 7, 7];
-        let kind = OutputKind::of(Task::Auto, &logits, Some(&labels));
+        let kind = OutputKind::of(Task::Auto, &logits, Some(&labels), Metric::Euclidean);
         let classes = kind.classes(&logits).unwrap().unwrap();
         assert_eq!(predictions(&classes), [0, 1, 1, 0]);
         assert_eq!(*kind.labels(&labels), [0, 1, 1, 1]);
         assert_eq!(accuracy(&classes, &kind.labels(&labels)).unwrap(), Some(0.75));
         // Probabilities of the second class are above one half.
         let probabilities = column(&[0.1, 0.9, 0.6, 0.4]);
-        let kind = OutputKind::of(Task::Classes, &probabilities, None);
+        let kind = OutputKind::of(Task::Classes, &probabilities, None, Metric::Euclidean);
         assert_eq!(predictions(&kind.classes(&probabilities).unwrap().unwrap()), [0, 1, 1, 0]);
     }
 
@@ -231,8 +243,9 @@ mod tests {
             let row = |at: usize| (0..4).map(move |column| f64::from(u8::from(column == at)));
             Samples::from_f64(4, 4, largest.into_iter().flat_map(row).collect::<Vec<f64>>()).unwrap()
         };
-        let kind =
-            |outputs: &Samples<'_>, labels: [i64; 4]| OutputKind::of(Task::Auto, outputs, Some(&labels));
+        let kind = |outputs: &Samples<'_>, labels: [i64; 4]| {
+            OutputKind::of(Task::Auto, outputs, Some(&labels), Metric::Euclidean)
+        };
         assert_eq!(kind(&rows([2, 3, 3, 2]), [0, 1, 0, 1]), OutputKind::Embedding);
         assert_eq!(kind(&rows([0, 1, 0, 2]), [0, 1, 0, 1]), OutputKind::Classes);
         // Every output is a label: a classifier that is always wrong.
@@ -241,7 +254,8 @@ mod tests {
         assert_eq!(kind(&rows([0, 1, 2, 3]), [1, 2, 3, 4]), OutputKind::Classes);
         let two = Samples::from_f64(4, 2, vec![0.0; 8]).unwrap();
         assert_eq!(kind(&two, [0, 1, 2, 3]), OutputKind::Embedding);
-        assert_eq!(OutputKind::of(Task::Classes, &two, Some(&[0, 1, 2, 3])), OutputKind::Classes);
+        let told = OutputKind::of(Task::Classes, &two, Some(&[0, 1, 2, 3]), Metric::Euclidean);
+        assert_eq!(told, OutputKind::Classes);
     }
 
     /// The softmax of a classifier that is sure of every sample, in double and in half precision: rows of length 1 that are no directions.
@@ -273,7 +287,10 @@ mod tests {
                 (opposite, OutputKind::Embedding),
             ] {
                 let outputs = Samples::from_f64(20, classes, rows).unwrap();
-                assert_eq!(OutputKind::of(Task::Auto, &outputs, None), expected, "{classes} classes");
+                for metric in [Metric::Euclidean, Metric::Cosine] {
+                    let kind = OutputKind::of(Task::Auto, &outputs, None, metric);
+                    assert_eq!(kind, expected, "{classes} classes, {metric}");
+                }
             }
         }
     }
@@ -283,10 +300,11 @@ mod tests {
     fn rows_of_length_1_are_an_embedding() {
         let turns: Vec<f64> = (0..5).flat_map(|at| <[f64; 2]>::from(f64::from(at).sin_cos())).collect();
         let circle = Samples::from_f64(5, 2, turns.clone()).unwrap();
-        let kind = |outputs: &Samples<'_>, labels| OutputKind::of(Task::Auto, outputs, labels);
+        let by = |task, outputs: &Samples<'_>, labels, metric| OutputKind::of(task, outputs, labels, metric);
+        let kind = |outputs: &Samples<'_>, labels| by(Task::Auto, outputs, labels, Metric::Euclidean);
         assert_eq!(kind(&circle, None), OutputKind::Embedding);
         assert_eq!(kind(&circle, Some(&[1, 0, 0, 1, 1])), OutputKind::Classes);
-        assert_eq!(OutputKind::of(Task::Classes, &circle, None), OutputKind::Classes);
+        assert_eq!(by(Task::Classes, &circle, None, Metric::Euclidean), OutputKind::Classes);
         // The same in half precision, and with one row that is longer.
         let halves: Vec<f64> = turns.iter().map(|number| (number * 1024.0).round() / 1024.0).collect();
         assert_eq!(kind(&Samples::from_f64(5, 2, halves).unwrap(), None), OutputKind::Embedding);
@@ -295,7 +313,13 @@ mod tests {
             .enumerate()
             .map(|(at, number)| if at < 2 { 1.01 * number } else { *number })
             .collect();
-        assert_eq!(kind(&Samples::from_f64(5, 2, longer).unwrap(), None), OutputKind::Classes);
+        let longer = Samples::from_f64(5, 2, longer).unwrap();
+        assert_eq!(kind(&longer, None), OutputKind::Classes);
+        // By cosine distance, the length of a row does not count.
+        assert_eq!(by(Task::Auto, &longer, None, Metric::Cosine), OutputKind::Embedding);
+        assert_eq!(by(Task::Classes, &longer, None, Metric::Cosine), OutputKind::Classes);
+        assert_eq!(by(Task::Auto, &longer, Some(&[1, 0, 0, 1, 1]), Metric::Cosine), OutputKind::Classes);
+        assert_eq!(by(Task::Auto, &longer, None, Metric::Manhattan), OutputKind::Classes);
         let named = Samples::from_f64(3, 3, vec![1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]).unwrap();
         assert_eq!(kind(&named, None), OutputKind::Classes);
     }
@@ -309,7 +333,8 @@ mod tests {
             (Task::Auto, &column(&[1.0, 2.0]), None),
             (Task::Auto, &column(&[1.0, 2.0, 3.0]), Some(&[0, 1, 2][..])),
         ] {
-            assert!(OutputKind::of(task, outputs, labels).classes(outputs).unwrap().is_none(), "{task}");
+            let kind = OutputKind::of(task, outputs, labels, Metric::Euclidean);
+            assert!(kind.classes(outputs).unwrap().is_none(), "{task}");
         }
     }
 }

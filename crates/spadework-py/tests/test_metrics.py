@@ -56,7 +56,7 @@ def test_cosine_is_euclidean_on_unit_rows(table):
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_estimator_places_new_samples_as_the_old(table, metric):
     inputs, outputs = table
-    spade = spadework.Spade(8, input_metric=metric, output_metric=metric, standardize=True).fit(inputs, outputs)
+    spade = spadework.Spade(8, input_metric=metric, output_metric=metric, standardize=True, verbose=False).fit(inputs, outputs)
     new = spade.score_samples(inputs[:20], outputs[:20])
     np.testing.assert_allclose(new, spade.node_scores_[:20], rtol=1e-3)
 

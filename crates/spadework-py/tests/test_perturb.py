@@ -117,6 +117,23 @@ def test_tables_keep_their_columns_and_categories(frame):
     assert (both["color"].to_numpy() != frame["color"].to_numpy()).all() and not both["size"].equals(frame["size"])
 
 
+def test_missing_values_stay_missing_and_spoil_no_others(frame):
+    rng = np.random.default_rng(0)
+    holes = frame.assign(count=pandas.array([1, None, *range(198)], dtype="Int64"))
+    holes.loc[[3, 7], "size"] = np.nan
+    holes.loc[[5], "color"] = None
+    noisy = perturb.column_noise(holes, 0.5)(holes, 0, rng)
+    for name, missing in (("size", [3, 7]), ("count", [1])):
+        assert list(np.flatnonzero(noisy[name].isna())) == missing
+    size = holes["size"].to_numpy()
+    assert np.nanstd(noisy["size"].to_numpy() - size) == pytest.approx(0.5 * np.nanstd(size), rel=0.15)
+    array = perturb.column_noise(holes[["size"]].to_numpy(), 0.5)(holes[["size"]].to_numpy(), 0, rng)
+    assert list(np.flatnonzero(np.isnan(array[:, 0]))) == [3, 7]
+    swapped = perturb.category_swaps(holes, 1.0)(holes, 0, rng)
+    assert list(np.flatnonzero(swapped["color"].isna())) == [5]
+    assert (swapped["color"].to_numpy() != holes["color"].to_numpy())[swapped["color"].notna()].all()
+
+
 def test_an_estimator_is_asked_for_probabilities(frame):
     numbers = frame[["size"]].to_numpy()
     classes = np.where(numbers[:, 0] > 10, "large", "small")

@@ -7,11 +7,15 @@ import pandas
 import pytest
 import spadework
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from spadework.perturb import column_noise
 
 TABLE = pandas.DataFrame(
     {
@@ -61,6 +65,10 @@ def test_missing_values_are_refused_with_row_and_column():
         spadework.encode_table(TABLE, categories="ordinal")
     with pytest.raises(ValueError, match="columns of the table, got 'weight'"):
         spadework.encode_table(TABLE, columns=["weight"])
+    dated = TABLE.assign(when=pandas.date_range("2026-01-01", periods=len(TABLE)))
+    with pytest.raises(ValueError, match="column 'when' must hold numbers or categories, got datetime64"):
+        spadework.encode_table(dated)
+    assert spadework.encode_table(dated, columns=["age", "city"]).names[0] == "age"
     with pytest.raises(ValueError, match="pass a DataFrame"):
         spadework.encode_table(np.array([["a", "b"]]))
 
@@ -107,6 +115,80 @@ def test_breast_cancer_by_probabilities():
     theirs = kneighbors_graph(scaled, report.neighbors)
     edges = np.transpose(((theirs + theirs.T) > 0).nonzero())
     np.testing.assert_array_equal(report.edges, edges[edges[:, 0] < edges[:, 1]])
+
+
+def kinds_of_wine(words):
+    """The wines with their kinds as other labels than positions, of which the last rows lack one."""
+    data = load_wine(as_frame=True)
+    kinds = np.array(words)[data.target]
+    return data.data, kinds, kinds != words[0]
+
+
+@pytest.mark.parametrize("words", [["dry", "red", "rosé"], [1, 2, 3], [10.0, 20.0, 40.0], ["0", "1", "2"]])
+def test_labels_are_the_classes_that_an_estimator_was_fitted_with(words):
+    table, kinds, rows = kinds_of_wine(words)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01)).fit(table, kinds)
+    # One class is missing among these rows, so their words cannot be counted.
+    expected = model.score(table[rows], kinds[rows])
+    assert expected < 1
+    report = spadework.score_table(model, table[rows], labels=kinds[rows], verbose=False)
+    assert report.accuracy == pytest.approx(expected)
+    probabilities = model.predict_proba(table[rows])
+    own = np.searchsorted(model.classes_, kinds[rows])
+    others = np.where(np.arange(3) == own[:, None], -1, probabilities).max(axis=1)
+    np.testing.assert_allclose(report.margins, probabilities[np.arange(len(own)), own] - others, atol=1e-12)
+    assert set(report.label_scores) == {str(word) for word in words[1:]}
+    found = spadework.probe(model, table[rows], perturb=lambda batch, i, rng: batch.copy(), labels=kinds[rows], probes=2)
+    assert found.accuracy == found.survived.estimate == pytest.approx(expected)
+    # Pandas' categories are words, too.
+    categories = pandas.Categorical(kinds[rows], categories=words)
+    again = spadework.score_table(model, table[rows], labels=categories, verbose=False)
+    assert again.accuracy == report.accuracy
+    called = []
+
+    def counted(batch, variant, rng):
+        called.append(variant)
+        return batch.copy()
+
+    wrong = np.array([*kinds[rows][:-1].tolist(), {str: "green"}.get(type(words[0]), 7)], dtype=object)
+    for call in (
+        lambda: spadework.score_table(model, table[rows], labels=wrong, verbose=False),
+        lambda: spadework.probe(model, table[rows], perturb=counted, labels=wrong),
+    ):
+        with pytest.raises(ValueError, match=f"must be classes of the model .{words[0]!r}, .* got .* at row {rows.sum() - 1}"):
+            call()
+    assert called == [], "labels are refused before any variant"
+
+
+def test_positions_are_labels_of_classes_that_are_words():
+    table, kinds, _ = kinds_of_wine(["dry", "red", "rosé"])
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01)).fit(table, kinds)
+    report = spadework.score_table(model, table, labels=np.searchsorted(model.classes_, kinds), verbose=False)
+    assert report.accuracy == pytest.approx(model.score(table, kinds))
+
+
+def test_estimators_without_probabilities_are_classifiers():
+    data = load_breast_cancer(as_frame=True)
+    margins = make_pipeline(StandardScaler(), LinearSVC()).fit(data.data, data.target)
+    # One number per sample, with and without labels.
+    report = spadework.score_table(margins, data.data, verbose=False)
+    np.testing.assert_allclose(report.margins, 2 * np.abs(margins.decision_function(data.data)))
+    labeled = spadework.score_table(margins, data.data, labels=data.target, verbose=False)
+    assert labeled.accuracy == pytest.approx(margins.score(data.data, data.target))
+    noise = column_noise(data.data, 0.2)
+    found = spadework.probe(margins, data.data, perturb=noise, labels=data.target, probes=20, precision=0)
+    by_hand = spadework.probe(margins.predict, data.data, perturb=noise, labels=data.target, probes=20, precision=0)
+    np.testing.assert_array_equal(found.flips, by_hand.flips)
+    np.testing.assert_allclose(found.margins, 2 * np.abs(margins.decision_function(data.data)))
+    assert found.accuracy == by_hand.accuracy == labeled.accuracy
+
+    # A committee that only votes: classes, whatever they are called.
+    table, kinds, _ = kinds_of_wine(["dry", "red", "rosé"])
+    committee = VotingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]).fit(table, kinds)
+    report = spadework.score_table(committee, table, labels=kinds, verbose=False)
+    assert report.document["output_dim"] == 3 and report.accuracy == pytest.approx(committee.score(table, kinds))
+    found = spadework.probe(committee, table, perturb=column_noise(table, 0.5), labels=kinds, probes=10)
+    assert found.margins is None and found.accuracy == report.accuracy and found.flips.sum() > 0
 
 
 def test_pages_name_the_columns_of_a_table(tmp_path):

@@ -222,7 +222,7 @@ fn bad_input_is_named() {
         "score --inputs mostly.npy --outputs out.npy --standardize robust",
         &["mostly.npy: ", "robust", "1 column of", "column 1", "hint: try --standardize standard"],
     );
-    let models = "compare --inputs out.npy a=out.npy b=zero.npy --output-metric cosine";
+    let models = "compare --inputs out.npy a=out.npy b=zero.npy --output-metric cosine --task embedding";
     scene.run(models).refuses(2, &["zero.npy: ", "model `b`", "2 of the outputs"]);
     scene.refuses(
         "select --inputs out.npy --outputs out.npy --against zero.npy --moved --output-metric cosine",

@@ -40,6 +40,40 @@ fn exchanged_sides_are_noticed() {
     assert!(!codes(&same).contains(&"swapped-sides"));
 }
 
+/// A table that also holds names and labels: words are refused by the name of their column, labels among the inputs are noticed, and both
+/// can be left out.
+#[test]
+fn labels_among_the_inputs_are_noticed() {
+    const LABELS: &str = "--labels table.csv:kind --ids table.csv:name";
+    let scene = classes();
+    let numbers = Random::new(9).points(150 * 2);
+    let row = |(at, row): (usize, &[f32])| format!("item {at},{},{},{}\n", row[0], at % 3, row[1]);
+    let rows: String = numbers.chunks(2).enumerate().map(row).collect();
+    scene.write("table.csv", format!("name,size,kind,price\n{rows}"));
+    scene.write("bare.npy", floats(2, &numbers));
+    let score =
+        |inputs: &str| scene.run(&format!("score --inputs {inputs} --outputs y.npy {LABELS} --json -q"));
+    score("table.csv").refuses(2, &["line 2, column 1 (`name`)", "`item 0`", "hint: ", "?drop=COLUMN"]);
+    let json = score("table.csv?drop=name").json();
+    assert_eq!((codes(&json), &json["input_dim"]), (vec!["labels-among-inputs"], &3.into()));
+    let message = json["notes"][0]["message"].as_str().unwrap();
+    assert!(message.contains("--inputs 'table.csv?drop=name,kind'"), "{message}");
+    let json = score("table.csv?drop=name,kind").json();
+    assert!(codes(&json).is_empty(), "{:?}", codes(&json));
+    let bare = score("bare.npy").json();
+    assert_eq!((&json["model_score"], &json["top_nodes"]), (&bare["model_score"], &bare["top_nodes"]));
+    assert_eq!(bare["top_nodes"][0]["id"].as_str().unwrap().split(' ').next(), Some("item"));
+    score("table.csv?drop=name,color").refuses(2, &["no `color` in the file", "`size`"]);
+    scene
+        .refuses("score --inputs y.npy?drop=a --outputs y.npy", &["y.npy?drop=a", "text tables and Parquet"]);
+    // A page is made of the same columns.
+    let call = format!("score --inputs table.csv?drop=name,kind --outputs y.npy {LABELS} -q --out made");
+    scene.run(&call).prints();
+    scene.run("report made --out page.html -q").prints();
+    let page = scene.read("page.html");
+    assert!(page.contains("\"size\"") && page.contains("\"price\"") && !page.contains("\"kind\""));
+}
+
 #[test]
 fn columns_of_other_units_are_noticed() {
     let scene = classes();

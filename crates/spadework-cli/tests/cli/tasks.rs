@@ -143,6 +143,14 @@ fn embeddings_without_labels_are_told_by_the_length_of_their_rows() {
     scene
         .run("score --inputs x.npy --outputs any.npy --connectivity bridge")
         .notes(&["64 outputs", "--task embedding"]);
+    // By cosine distance only directions count.
+    let (basis, codes) = kind("--outputs few.npy --output-metric cosine");
+    assert!(basis == "neighborhood overlap and distances" && has(&codes, "no-classes"), "{basis} {codes:?}");
+    let (basis, _) = kind("--outputs few.npy --output-metric cosine --task classes");
+    assert_eq!(basis, "margins and slopes");
+    let compared =
+        "compare -q --inputs x.npy --outputs a=few.npy --outputs b=any.npy --output-metric cosine --json";
+    assert_eq!(scene.run(&format!("{compared} --connectivity bridge")).json()["ranked_by"], "overlap");
     // Compared with an embedding, outputs have the overlap in common.
     let both =
         "compare -q --inputs x.npy --outputs a=unit.npy --outputs b=any.npy --connectivity bridge --json";

@@ -4,11 +4,11 @@
 //! the first line is a header unless the same word occurs again below it, as a class does.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use super::csv_lines::{Line, Lines, Rows};
 use crate::element::Numbers;
-use crate::error::{Error, Result, excerpt};
+use crate::error::{Error, Format, Result, excerpt};
+use crate::keys::places;
 use crate::labels::Labels;
 use crate::stream::{GZIP_MAGIC, check_promise, gunzip};
 use crate::table::Table;
@@ -16,24 +16,46 @@ use crate::table::Table;
 /// The numbers of all columns, or of the one called `key`.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
     let text = plain_text(bytes, name)?;
-    let mut rows = Rows::open(&text, key, name)?;
-    let mut values = Vec::new();
-    let mut count = 0;
+    let rows = Rows::open(&text, key, name)?;
+    let columns: Vec<usize> = rows.columns.clone().collect();
+    read_numbers(rows, &columns, name)
+}
+
+/// The numbers of all columns but some.
+pub(crate) fn parse_without(bytes: &[u8], without: &[&str], name: &str) -> Result<Table> {
+    let text = plain_text(bytes, name)?;
+    let rows = Rows::open(&text, None, name)?;
+    let titles = rows.header.as_ref().map(|header| titles(header, 0..header.len())).unwrap_or_default();
+    let left_out = places(&titles, without, Format::Csv, name)?;
+    let columns: Vec<usize> = rows.columns.clone().filter(|column| !left_out.contains(column)).collect();
+    read_numbers(rows, &columns, name)
+}
+
+fn read_numbers(mut rows: Rows<'_>, columns: &[usize], name: &str) -> Result<Table> {
+    let (mut values, mut count) = (Vec::new(), 0);
     while let Some(line) = rows.next_row()? {
-        push_numbers(&line, &rows.columns, name, &mut values)?;
+        for &column in columns {
+            let cell = line.cells.get(column).unwrap_or_default();
+            check_exact(cell, values.len(), name)?;
+            values.push(number(cell).ok_or_else(|| wrong_cell(&line, column, rows.header.as_ref(), name))?);
+        }
         count += 1;
     }
-    if count == 0 {
+    if count == 0 || columns.is_empty() {
         return Err(Error::EmptyTable { name: name.to_owned() });
     }
-    let columns = rows.header.as_ref().and_then(|header| names(header, &rows.columns));
-    Ok(Table { shape: vec![count, rows.columns.len()], numbers: Numbers::F64(values), columns })
+    let names = rows.header.as_ref().and_then(|header| names(header, columns.iter().copied()));
+    Ok(Table { shape: vec![count, columns.len()], numbers: Numbers::F64(values), columns: names })
+}
+
+/// What a header says above some columns.
+fn titles(header: &csv::ByteRecord, columns: impl Iterator<Item = usize>) -> Vec<String> {
+    columns.map(|at| String::from_utf8_lossy(header.get(at).unwrap_or_default()).into_owned()).collect()
 }
 
 /// What a header calls the columns; numbers that only count them are not names.
-fn names(header: &csv::ByteRecord, columns: &Range<usize>) -> Option<Vec<String>> {
-    let cells = header.iter().skip(columns.start).take(columns.len());
-    let names: Vec<String> = cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+fn names(header: &csv::ByteRecord, columns: impl Iterator<Item = usize>) -> Option<Vec<String>> {
+    let names = titles(header, columns);
     let says = |name: &String| number(name.as_bytes()).is_none();
     names.iter().any(says).then_some(names)
 }
@@ -65,7 +87,11 @@ pub(crate) fn sparse_column(bytes: &[u8], column: &str, name: &str) -> Result<Op
     let cell = |line: Result<Line>| {
         let line = line?;
         let cell = line.cells.get(at).unwrap_or_default();
-        if cell.is_empty() { Ok(f64::NAN) } else { number(cell).ok_or_else(|| wrong_cell(&line, at, name)) }
+        if cell.is_empty() {
+            Ok(f64::NAN)
+        } else {
+            number(cell).ok_or_else(|| wrong_cell(&line, at, Some(&header.cells), name))
+        }
     };
     lines.map(cell).collect::<Result<_>>().map(Some)
 }
@@ -145,19 +171,13 @@ pub(super) fn number(cell: &[u8]) -> Option<f64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
 }
 
-fn push_numbers(line: &Line, columns: &Range<usize>, name: &str, values: &mut Vec<f64>) -> Result<()> {
-    for (index, cell) in line.cells.iter().enumerate().filter(|(index, _)| columns.contains(index)) {
-        check_exact(cell, values.len(), name)?;
-        values.push(number(cell).ok_or_else(|| wrong_cell(line, index, name))?);
-    }
-    Ok(())
-}
-
 /// A cell that holds no number.
-fn wrong_cell(line: &Line, index: usize, name: &str) -> Error {
+fn wrong_cell(line: &Line, index: usize, header: Option<&csv::ByteRecord>, name: &str) -> Error {
     let cell = line.cells.get(index).unwrap_or_default();
     let got = if cell.is_empty() { "an empty cell".to_owned() } else { format!("`{}`", excerpt(cell)) };
-    Error::Cell { name: name.to_owned(), line: line.number, column: index + 1, got }
+    let title = header.and_then(|header| header.get(index)).filter(|title| !title.is_empty());
+    let title = title.map(|title| format!(" (`{}`)", excerpt(title))).unwrap_or_default();
+    Error::Cell { name: name.to_owned(), line: line.number, column: format!("{}{title}", index + 1), got }
 }
 
 /// Unpacked, and without the mark that some editors put in front of UTF-8.

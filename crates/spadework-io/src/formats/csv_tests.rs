@@ -23,7 +23,7 @@ fn reads_every_delimiter_with_and_without_header() {
 
 #[test]
 fn names_line_and_column() {
-    assert_eq!(message("a,b\n1,2\n\n3,x\n"), "x.csv: expected a number at line 4, column 2, got `x`");
+    assert_eq!(message("a,b\n1,2\n\n3,x\n"), "x.csv: expected a number at line 4, column 2 (`b`), got `x`");
     assert_eq!(message("1,2\n,2\n"), "x.csv: expected a number at line 2, column 1, got an empty cell");
     assert_eq!(message("1,2\n3\n"), "x.csv: every line must have 2 cells like the first, got 1 at line 2");
     assert_eq!(message(""), "x.csv: expected at least one line of numbers, got none");
@@ -99,6 +99,26 @@ fn picks_a_column() {
     assert_eq!(error.to_string(), "x.csv:rank: there is no `rank` in the file; it holds `id`, `score`");
     let error = parse(b"1,2\n", Some("rank"), "x.csv:rank").unwrap_err();
     assert_eq!(error.to_string(), "x.csv:rank: there is no `rank` in the file; it holds nothing");
+}
+
+#[test]
+fn leaves_columns_out() {
+    let without = |text: &str, columns: &[&str]| parse_without(text.as_bytes(), columns, "x.csv");
+    let text = "id,age,class,income\na7,31,yes,2.5\nb2,54,no,7\n";
+    let kept = Table {
+        shape: vec![2, 2],
+        numbers: Numbers::F64(vec![31.0, 2.5, 54.0, 7.0]),
+        columns: Some(vec!["age".to_owned(), "income".to_owned()]),
+    };
+    assert_eq!(without(text, &["class", "id"]).unwrap(), kept);
+    // What is left is read as ever, and an index is no column.
+    let error = without(text, &["class"]).unwrap_err().to_string();
+    assert_eq!(error, "x.csv: expected a number at line 2, column 1 (`id`), got `a7`");
+    assert_eq!(without(",a,b\n0,1,x\n1,2,y\n", &["b"]).unwrap().numbers, Numbers::F64(vec![1.0, 2.0]));
+    let error = without(text, &["class", "name"]).unwrap_err().to_string();
+    assert!(error.contains("there is no `name` in the file; it holds `id`, `age`"), "{error}");
+    assert!(without("1,2\n", &["a"]).unwrap_err().to_string().contains("it holds nothing"));
+    assert!(without("a,b\n1,2\n", &["a", "b"]).unwrap_err().to_string().contains("at least one line"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use csv::ByteRecord;
 use super::csv::{number, plain_text};
 use super::csv_lines::Lines;
 use crate::edge_list::EdgeList;
-use crate::error::{Error, Result, excerpt};
+use crate::error::{Result, excerpt};
 
 pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
     let name = edges.name();
@@ -28,11 +28,8 @@ pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
         let (p, q) = (node(&cells[0], edges, place)?, node(&cells[1], edges, place)?);
         let weight = match cells.get(2) {
             None => 1.0,
-            Some(cell) => number(cell).ok_or_else(|| Error::Cell {
-                name: name.to_owned(),
-                line: line.number,
-                column: 3,
-                got: format!("`{}`", excerpt(cell)),
+            Some(cell) => number(cell).ok_or_else(|| {
+                edges.wrong(place(), "a weight must be a number", format!("`{}`", excerpt(cell)))
             })?,
         };
         edges.push(p, q, weight, place)?;

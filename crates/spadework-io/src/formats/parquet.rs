@@ -16,7 +16,7 @@ use super::parquet_column::{Column, Decoded, Kind};
 use super::parquet_pages::{CheckedPages, check_chunk};
 use crate::element::Numbers;
 use crate::error::{Error, Format, Result};
-use crate::keys::pick;
+use crate::keys::{pick, places};
 use crate::labels::Labels;
 use crate::panics;
 use crate::table::Table;
@@ -34,12 +34,17 @@ const LIST_ITEM: usize = 12;
 
 /// All columns, or the one called `key`.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
-    guard(name, || parse_table(bytes, key, name, as_pixels))
+    guard(name, || parse_table(&File::open(bytes, name)?, key, &[], as_pixels))
+}
+
+/// All columns but some.
+pub(crate) fn parse_without(bytes: &[u8], without: &[&str], name: &str) -> Result<Table> {
+    guard(name, || parse_table(&File::open(bytes, name)?, None, without, as_pixels))
 }
 
 /// The same with bytes that stand for themselves.
 pub(crate) fn parse_plain(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
-    guard(name, || parse_table(bytes, key, name, |values, _| values))
+    guard(name, || parse_table(&File::open(bytes, name)?, key, &[], |values, _| values))
 }
 
 /// An integer or text column as labels.
@@ -59,9 +64,8 @@ fn guard<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
 /// What becomes of numbers that single precision holds, by the kinds of their columns.
 type Convert = fn(Vec<f32>, &[Kind]) -> Vec<f32>;
 
-fn parse_table(bytes: &[u8], key: Option<&str>, name: &str, convert: Convert) -> Result<Table> {
-    let file = File::open(bytes, name)?;
-    let leaves = file.choose(key)?;
+fn parse_table(file: &File<'_>, key: Option<&str>, without: &[&str], convert: Convert) -> Result<Table> {
+    let leaves = file.choose(key, without)?;
     if let [leaf] = leaves[..]
         && file.leaf(leaf)?.max_rep_level() == 1
     {
@@ -73,7 +77,10 @@ fn parse_table(bytes: &[u8], key: Option<&str>, name: &str, convert: Convert) ->
     } else {
         Numbers::F64(file.read_columns(&leaves, &kinds)?)
     };
-    Ok(Table { shape: vec![numbers.len() / leaves.len(), leaves.len()], numbers, columns: None })
+    let columns: Vec<String> = leaves.iter().map(|&leaf| file.column_name(leaf)).collect();
+    // Numbers that only count the columns are not names.
+    let columns = columns.iter().any(|name| name.parse::<f64>().is_err()).then_some(columns);
+    Ok(Table { shape: vec![numbers.len() / leaves.len(), leaves.len()], numbers, columns })
 }
 
 fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
@@ -168,20 +175,19 @@ impl<'a> File<'a> {
         schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect()
     }
 
-    /// The leaves to read: that of `key`, or of every column.
-    fn choose(&self, key: Option<&str>) -> Result<Vec<usize>> {
+    /// The leaves to read: that of `key`, or of every column but some.
+    fn choose(&self, key: Option<&str>, without: &[&str]) -> Result<Vec<usize>> {
         let roots = self.roots();
-        let chosen = match key {
-            Some(_) => {
-                let root = pick(&roots, key, Format::Parquet, self.name)?;
-                root..root + 1
-            }
-            None if roots.is_empty() => {
-                return Err(Error::NoArrays { name: self.name.to_owned(), format: Format::Parquet });
-            }
-            None => 0..roots.len(),
+        let chosen: Vec<usize> = if key.is_some() {
+            vec![pick(&roots, key, Format::Parquet, self.name)?]
+        } else {
+            let left_out = places(&roots, without, Format::Parquet, self.name)?;
+            (0..roots.len()).filter(|root| !left_out.contains(root)).collect()
         };
-        chosen.map(|root| self.only_leaf(root)).collect()
+        if chosen.is_empty() {
+            return Err(Error::NoArrays { name: self.name.to_owned(), format: Format::Parquet });
+        }
+        chosen.into_iter().map(|root| self.only_leaf(root)).collect()
     }
 
     /// The one leaf below a top-level column; structures have several.

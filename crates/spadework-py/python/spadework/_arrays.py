@@ -173,8 +173,8 @@ def _check_exact(integers: npt.NDArray[Any], argument: str) -> None:
 
 def as_labels(values: Any, samples: int) -> LabelArray | None:
     """One integer or word per sample; words are numbered in alphabetical order."""
-    if values is None:
-        return None
+    if values is None or isinstance(values, LabelArray):
+        return values
     array = _as_array(values, "labels") if not hasattr(values, "columns") else np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -128,9 +128,10 @@ def score(
         of a classifier uses it.
     task : {"auto", "classes", "embedding", "regression"}, default="auto"
         What the outputs are. By default several numbers per sample are classes, or an embedding if ``labels`` show that they are not, or if
-        there are no ``labels`` and all rows have the length 1 but are not probabilities. A single number stands for two classes if
-        ``labels`` has two values, and is a regression otherwise. Embeddings and regressions have no margins: the fragility of an embedding comes from the neighbors that a
-        sample keeps and from how far away its former neighbors are now, that of a regression from the node score.
+        there are no ``labels`` and all rows have the length 1 or are compared by cosine distance, but are not probabilities. A single
+        number stands for two classes if ``labels`` has two values, and is a regression otherwise. Embeddings and regressions have no
+        margins: the fragility of an embedding comes from the neighbors that a sample keeps and from how far away its former neighbors
+        are now, that of a regression from the node score.
     seed : int, default=0
         Seed of everything random. The same seed gives the same result for any number of threads.
     threads : int, optional

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import as_labels
+from ._estimators import answering, as_classes, classes_of
 from ._kept import Kept, identity
 from ._progress import Progress
 from ._settings import number, whole_number
@@ -140,6 +140,8 @@ def probe_with(
 
     # Before any variant, since a perturbation may change its argument against the rule.
     first = answers.of(answers.batch, "the inputs")
+    # Wrong labels are refused before hours of variants, not after them.
+    right = _right(first, model, labels, chosen, total)
     clean = identity(answers.batch)
     batch = variant_of(0)
     if identity(answers.batch) != clean:
@@ -168,7 +170,7 @@ def probe_with(
         if count.variants > 1:
             kept.keep(count.arrays, now=True)
     stopped = count.variants < most
-    return _result(perturb, count, chosen, stopped, _right(first, labels, total, chosen), seed)
+    return _result(perturb, count, chosen, stopped, right, seed)
 
 
 def _name(perturb: Perturb) -> str:
@@ -240,6 +242,8 @@ class _Answers:
 
     def __init__(self, model: Any, inputs: Any, chosen: npt.NDArray[np.int64], tolerance: float | None) -> None:
         self._run = answering(model)
+        classes = classes_of(model)
+        self._has_two_classes = classes is not None and len(classes) == 2 and tolerance is None
         self._whole = isinstance(inputs, GraphData)
         self._chosen = chosen
         self._tolerance = None if tolerance is None else number(tolerance, "tolerance")
@@ -259,6 +263,9 @@ class _Answers:
             raise ValueError(f"outputs of the model must be finite, got NaN or infinity for {about}")
         if outputs.ndim == 2 and outputs.shape[1] == 1:
             outputs = outputs[:, 0]
+        if outputs.ndim == 1 and outputs.dtype.kind == "f" and self._has_two_classes:
+            # The decision function of two classes: the second one is meant above 0.
+            outputs = np.column_stack([-outputs, outputs])
         if outputs.ndim == 1 and outputs.dtype.kind == "f" and self._tolerance is None:
             raise ValueError("the model returns one number per sample: pass `tolerance`, the smallest change that counts")
         if outputs.ndim == 1:
@@ -318,18 +325,6 @@ class _Count:
         return _REACH * math.sqrt(variance)
 
 
-def answering(model: Any) -> Callable[[Any], Any]:
-    """What to call of a model: an estimator's probabilities rather than its classes, or the function itself."""
-    for method in ("predict_proba", "decision_function", "predict"):
-        if hasattr(model, method):
-            found: Callable[[Any], Any] = getattr(model, method)
-            return found
-    if callable(model):
-        call: Callable[[Any], Any] = model
-        return call
-    raise ValueError(f"`model` must be a function, or an estimator with predict_proba or predict, got {type(model).__name__}")
-
-
 def take(inputs: Any, chosen: npt.NDArray[np.int64]) -> Any:
     """Some samples, as what they came as."""
     if hasattr(inputs, "iloc"):
@@ -353,16 +348,16 @@ def _chosen(total: int, samples: int, seed: int) -> npt.NDArray[np.int64]:
 
 
 def _right(
-    first: _Answer, labels: Any, total: int, chosen: npt.NDArray[np.int64]
+    first: _Answer, model: Any, labels: Any, chosen: npt.NDArray[np.int64], total: int
 ) -> npt.NDArray[np.bool_] | None:
     if labels is None:
         return None
     if first.tolerance is not None:
         raise ValueError("`labels` are classes, but the model returns one number per sample")
-    if first.outputs is None:
+    if first.outputs is None and classes_of(model) is None:
         given = np.asarray(labels)
         if given.shape != (total,):
             raise ValueError(f"labels must have one entry per sample ({total}), got {list(given.shape)}")
         return np.asarray(given[chosen] == first.classes, dtype=bool)
-    ids = as_labels(labels, total)
+    ids = as_classes(labels, model, total)
     return None if ids is None else np.asarray(ids.ids[chosen] == first.classes, dtype=bool)

@@ -197,9 +197,9 @@ def probe(
         graphs. Inputs may then be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model may also be an estimator
         with ``predict_proba`` or ``predict``.
     labels : array-like of shape (n,), optional
-        The class of every sample as the position of its output. Samples that are wrong then do not count as survived. For a
-        regressor, these are the targets: their standard deviation is the unit of the changes. Without them it is that of the
-        outputs.
+        The class of every sample as the position of its output; for an estimator, the classes that it was fitted with (its
+        ``classes_``). Samples that are wrong then do not count as survived. For a regressor, these are the targets: their standard
+        deviation is the unit of the changes. Without them it is that of the outputs.
     radii : array-like of one number per column, optional
         How many times the radius of ``probe`` (with ``linf``) each column of ``inputs`` may move, within its own range. 0 leaves a
         column alone; a column that holds whole numbers only moves in whole steps, so 1 flips a flag of 0 or 1. Not with

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._estimators import answering, as_classes, classes_of
 from ._functions import score
-from ._perturbed import answering
 from ._report import Report
 from .perturb import is_categorical
 
@@ -88,10 +88,11 @@ def encode_table(
     for (name, values, is_category), (_, all_values, _) in zip(named, known):
         if is_category:
             found = sorted(set(all_values), key=str)
-            _check_categories(name, values, set(found))
-            ones = np.array([[value == category for category in found] for value in values], dtype=np.float64)
+            places = _category_places(name, values, found)
+            ones = np.zeros((len(values), len(found)))
             # Two ones that differ: a squared distance of 2, or a difference of 2.
-            parts.append(ones * (0.5 if categories == "gower" else np.sqrt(0.5)))
+            ones[np.arange(len(values)), places] = 0.5 if categories == "gower" else np.sqrt(0.5)
+            parts.append(ones)
             names += [f"{name}={category}" for category in found]
             numbers += [max(numbers, default=0) + 1] * len(found)
         else:
@@ -123,11 +124,11 @@ def score_table(
     ----------
     model : estimator or callable
         Anything with ``predict_proba``, ``decision_function`` or ``predict``, tried in this order, or a function. It gets the
-        unchanged table, so a pipeline does its own encoding.
+        unchanged table, so a pipeline does its own encoding. Classes that a classifier predicts become columns of 0 and 1.
     table : DataFrame, or array-like of shape (n, d)
         The inputs.
     labels : array-like of shape (n,), optional
-        As in `score`.
+        As in `score`; for a classifier of scikit-learn, the classes that it was fitted with (its ``classes_``).
     categories, standardize
         How rows are compared: as in `encode_table`.
     verbose, **options
@@ -153,7 +154,13 @@ def score_table(
         if name in options:
             raise ValueError(f"`{name}` is not an argument here: `categories` says how rows of a table are compared")
     encoded = encode_table(table, categories=categories, standardize=standardize)
-    outputs = np.asarray(answering(model)(table))
+    outputs, classes = np.asarray(answering(model)(table)), classes_of(model)
+    if classes is not None and outputs.ndim == 1:
+        if outputs.dtype.kind in "iu":
+            outputs = np.eye(len(classes))[outputs]
+        else:
+            # The decision function of two classes, which would count as a predicted number without labels.
+            options.setdefault("task", "classes")
     if outputs.dtype.kind not in "fiu":
         raise ValueError(
             f"the model must return numbers, got {outputs.dtype} values: an estimator with predict_proba returns probabilities"
@@ -161,7 +168,8 @@ def score_table(
     outputs = outputs.reshape(len(outputs), -1).astype(np.float64)
     if len(outputs) != len(encoded.rows):
         raise ValueError(f"the model must return one row per sample ({len(encoded.rows)}), got {len(outputs)}")
-    report = score(encoded.rows, outputs, labels=labels, input_metric=encoded.metric, verbose=verbose, **options)
+    known = as_classes(labels, model, len(encoded.rows))
+    report = score(encoded.rows, outputs, labels=known, input_metric=encoded.metric, verbose=verbose, **options)
     encoding = {"categories": categories, "standardize": standardize}
     return replace(report, document={**report.document, "columns": encoded.names, "encoding": encoding})
 
@@ -191,6 +199,11 @@ def _columns(table: Any, columns: Sequence[str] | None) -> list[tuple[Any, npt.N
     for name in chosen:
         _check_missing(name, table[name])
         is_category = is_categorical(table[name])
+        if not is_category and table[name].dtype.kind not in "fiu":
+            raise ValueError(
+                f"column {name!r} must hold numbers or categories, got {table[name].dtype}: turn dates into numbers, such as days, "
+                "or drop the column"
+            )
         values = table[name].to_numpy() if is_category else _present(name, table[name].to_numpy(np.float64))
         found.append((name, values, is_category))
     return found
@@ -226,10 +239,13 @@ def _check_like(named: list[tuple[Any, npt.NDArray[Any], bool]], known: list[tup
             raise ValueError(f"column {name!r} holds {kinds[0]} in `like`, got {kinds[1]}")
 
 
-def _check_categories(name: Any, values: npt.NDArray[Any], known: set[Any]) -> None:
+def _category_places(name: Any, values: npt.NDArray[Any], known: list[Any]) -> npt.NDArray[np.int64]:
+    """The place of every value among the known categories."""
+    place = {category: at for at, category in enumerate(known)}
     for row, value in enumerate(values):
-        if value not in known:
+        if value not in place:
             raise ValueError(f"`table` must have the categories of `like`, got {value!r} at row {row} (counted from 0), column {name!r}")
+    return np.array([place[value] for value in values], dtype=np.int64)
 
 
 def _by_range(values: npt.NDArray[np.float64], of: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -50,6 +50,8 @@ def chain(*perturbations: Any) -> Any:
 def column_noise(table: Any, scale: float = 0.05, *, columns: Iterable[Any] | None = None) -> Any:
     """Gaussian noise for the numeric columns of a table: `scale` standard deviations of each column of ``table``.
 
+    Missing values stay missing.
+
     Parameters
     ----------
     table : DataFrame or array-like of shape (n, d)
@@ -69,12 +71,10 @@ def column_noise(table: Any, scale: float = 0.05, *, columns: Iterable[Any] | No
         for name in chosen:
             if table[name].dtype.kind not in "fiu":
                 raise ValueError(f"column {name!r} must be numeric, got {table[name].dtype}")
-        spread = {name: float(np.std(table[name].to_numpy(dtype=np.float64))) * size for name in chosen}
+        spread = {name: size * _deviation(_floats(table[name])) for name in chosen}
 
         def of_frame(batch: Any, variant: int, rng: np.random.Generator) -> Any:
-            return batch.assign(
-                **{name: batch[name].to_numpy(np.float64) + rng.normal(0, spread[name], len(batch)) for name in chosen}
-            )
+            return batch.assign(**{name: _floats(batch[name]) + rng.normal(0, spread[name], len(batch)) for name in chosen})
 
         return _named(of_frame, "column_noise")
     values = np.asarray(table, dtype=np.float64)
@@ -82,7 +82,7 @@ def column_noise(table: Any, scale: float = 0.05, *, columns: Iterable[Any] | No
         raise ValueError(f"`table` must have rows and columns, got an array of shape {list(values.shape)}")
     places = _columns(columns, list(range(values.shape[1])), list(range(values.shape[1])))
     deviations = np.zeros(values.shape[1])
-    deviations[places] = values[:, places].std(axis=0) * size
+    deviations[places] = [size * _deviation(values[:, place]) for place in places]
 
     def of_array(batch: Any, variant: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
         rows = np.asarray(batch, dtype=np.float64)
@@ -91,8 +91,21 @@ def column_noise(table: Any, scale: float = 0.05, *, columns: Iterable[Any] | No
     return _named(of_array, "column_noise")
 
 
+def _floats(column: Any) -> npt.NDArray[np.float64]:
+    """The numbers of a column of a table; missing ones are NaN."""
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
+
+
+def _deviation(values: npt.NDArray[np.float64]) -> float:
+    """The standard deviation of the numbers that are not missing."""
+    present = values[~np.isnan(values)]
+    return float(present.std()) if len(present) else 0.0
+
+
 def category_swaps(table: Any, rate: float = 0.1, *, columns: Iterable[Any] | None = None) -> Any:
     """Replaces categories at random with others of the same column, in proportion to their frequency in ``table``.
+
+    Missing values stay missing.
 
     Parameters
     ----------
@@ -110,7 +123,7 @@ def category_swaps(table: Any, rate: float = 0.1, *, columns: Iterable[Any] | No
     chosen = _columns(columns, known, [name for name in known if is_categorical(table[name])])
     if not chosen:
         raise ValueError("`table` must have a column of categories: strings, objects, booleans or pandas categories")
-    choices = {name: table[name].to_numpy() for name in chosen}
+    choices = {name: table[name].dropna().to_numpy() for name in chosen}
     categories = {name: set(values) for name, values in choices.items()}
     for name, found in categories.items():
         if len(found) < 2:
@@ -119,14 +132,14 @@ def category_swaps(table: Any, rate: float = 0.1, *, columns: Iterable[Any] | No
     def swapped(batch: Any, variant: int, rng: np.random.Generator) -> Any:
         changed = {}
         for name in chosen:
-            column, pool = batch[name].to_numpy().copy(), choices[name]
-            unknown = np.flatnonzero([value not in categories[name] for value in column])
+            column, pool, missing = batch[name].to_numpy().copy(), choices[name], batch[name].isna().to_numpy()
+            unknown = np.flatnonzero(np.array([value not in categories[name] for value in column], dtype=bool) & ~missing)
             if len(unknown):
                 at = unknown[0]
                 raise ValueError(
                     f"column {name!r} has a category that `table` does not have: {column[at]!r} in the row with index {batch.index[at]}"
                 )
-            for at in np.flatnonzero(rng.random(len(column)) < likely):
+            for at in np.flatnonzero((rng.random(len(column)) < likely) & ~missing):
                 others = pool[pool != column[at]]
                 column[at] = others[rng.integers(len(others))]
             changed[name] = column
@@ -281,8 +294,8 @@ def feature_dropout(rate: float = 0.3) -> Any:
 
 
 def is_categorical(column: Any) -> bool:
-    """Whether a column of a table holds categories rather than numbers."""
-    return getattr(column.dtype, "kind", "O") not in "fiuc"
+    """Whether a column of a table holds categories rather than numbers or dates."""
+    return getattr(column.dtype, "kind", "O") not in "fiucmM"
 
 
 def _named(perturbation: Any, name: str) -> Any:
