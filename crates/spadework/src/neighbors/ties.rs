@@ -364,13 +364,14 @@ mod tests {
         };
         let lists = tied.lists().unwrap();
         assert_eq!(*search.0.lock().unwrap(), [7, 14]);
-        for p in (0..len).step_by(53).chain([SIDE as usize + 1, len - 1]) {
-            let key = |&q: &usize| {
+        // Corners and edges too, and both of the point that comes twice.
+        for p in (0..len).step_by(997).chain([1, SIDE as usize + 1, len - 1]) {
+            let key = |q: usize| {
                 (squared_distance_between(&outputs, p, q), squared_distance_between(&inputs, p, q), q)
             };
-            let mut others: Vec<usize> = (0..len).filter(|&q| q != p).collect();
-            others.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap());
-            let expected: Vec<u32> = others[..neighbors].iter().map(|&q| q as u32).collect();
+            let mut others: Vec<(f64, f64, usize)> = (0..len).filter(|&q| q != p).map(key).collect();
+            others.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            let expected: Vec<u32> = others[..neighbors].iter().map(|&(.., q)| q as u32).collect();
             assert_eq!(lists.of(p), expected, "{p}");
         }
     }
