@@ -265,8 +265,8 @@ impl<'a> CleanOutputs<'a> {
         Ok(Self { inputs, outputs: joined(&parts)?, chosen, asked: 0 })
     }
 
-    /// A few rows that are no samples, by which one function is told from another: numbers of two samples by turns. Each is a number that its
-    /// column has, since a function may take nothing else.
+    /// A few rows that are not samples, to distinguish one function from another. Their columns come alternately from two samples, so each
+    /// number occurs in its column: a function may accept no others.
     fn crossings(&self) -> Result<Samples<'static>, Failure> {
         let few = &self.chosen[..self.chosen.len().min(CROSSINGS)];
         let samples = in_single_precision(&self.inputs.rows(few)?)?;

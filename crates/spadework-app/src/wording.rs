@@ -298,7 +298,7 @@ impl Hint {
             Hint::ByFragility => "use --by fragility",
             Hint::GiveLabels => "pass --labels with one class per sample, counted from 0 like the outputs",
             Hint::MakeBaseline => {
-                "make the baseline again with `spadework score --out DIR` and the same inputs, --neighbors, --graph, --weights, metrics, --standardize, --ties, --connectivity and --probe"
+                "make the baseline again with `spadework score --out DIR` and the same inputs, --neighbors, --graph, --weights, metrics, --standardize, --ties, --connectivity, --probe, --probe-radii and --probe-categories"
             }
             Hint::WhereArrays => "pass the arrays with --inputs and --outputs if they have moved",
             Hint::WhereReferenceInputs => "pass --reference-inputs if the inputs of the reference have moved",

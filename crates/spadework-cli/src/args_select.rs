@@ -26,7 +26,14 @@ pub(crate) struct SelectArgs {
     ///
     /// They are ordered by the share of their k nearest neighbors that they keep, smallest first. The inputs do not affect the order;
     /// they are needed to run models that are given as files.
-    #[arg(long, requires = "against", conflicts_with_all = ["by", "probing", "save_graphs", "output_graph", "task"])]
+    #[arg(
+        long,
+        requires = "against",
+        conflicts_with_all = [
+            "by", "probing", "save_graphs", "output_graph", "task", "eigenpairs", "graph", "weights", "connectivity",
+            "input_metric", "standardize", "ties", "solver", "sketch_error", "tolerance", "certify"
+        ]
+    )]
     pub(crate) moved: bool,
     /// With --moved: the outputs of another model for the same samples, or its ONNX file
     #[arg(long, value_name = "ARRAY", value_parser = text(), requires = "moved")]

@@ -6,7 +6,7 @@ use spadework::Error;
 use spadework::scores::{Spread, largest};
 use spadework_probe::{OutputChange, ProbeSummary, Probed, ProbedOutputs, ProbedSample};
 
-use crate::words::grouped;
+use crate::words::{SetOfColumns, attack, grouped};
 
 /// How many of the weakest samples a document lists.
 const WEAKEST: usize = 8;
@@ -86,6 +86,12 @@ impl ProbeDocument {
         if self.estimate.is_some() { format!("up to {probes}, and more for a few pilots") } else { probes }
     }
 
+    /// What an attacker may do, in words.
+    pub fn attack(&self) -> String {
+        let columns = SetOfColumns { radii: self.radii.is_some(), categories: self.categories.is_some() };
+        attack(&self.probe, columns)
+    }
+
     /// The samples that a page shows next to the probes that broke them.
     pub fn shown_broken(&self) -> Vec<usize> {
         self.top_changed.iter().chain(&self.weakest).map(|sample| sample.index).collect()
@@ -134,6 +140,7 @@ impl ProbeDocument {
 }
 
 /// How far probes changed the outputs of a regressor, in standard deviations: lower bounds of what an attack can do.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputChangeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
@@ -144,6 +151,10 @@ pub struct OutputChangeDocument {
     pub samples: usize,
     /// Rows that went through the model.
     pub evaluations: u64,
+    /// How many times the radius every column of the inputs could move, if radii were given.
+    pub radii: Option<Vec<f64>>,
+    /// The category that every column of the inputs belongs to, 0 for none, if categories were given.
+    pub categories: Option<Vec<usize>>,
     /// Seed of everything random.
     pub seed: u64,
     /// The standard deviation of the targets, or of the outputs: the unit of the changes.
@@ -190,6 +201,12 @@ pub struct MovedDocument {
 }
 
 impl OutputChangeDocument {
+    /// What an attacker may do, in words.
+    pub fn attack(&self) -> String {
+        let columns = SetOfColumns { radii: self.radii.is_some(), categories: self.categories.is_some() };
+        attack(&self.probe, columns)
+    }
+
     /// The document of what was probed, with the `top` samples that change most; `unit` says whose spread the changes are in.
     pub fn new(probed: &ProbedOutputs, unit: SpreadOf, top: usize) -> Self {
         let changes: Vec<f64> = probed.samples.iter().map(|sample| sample.change).collect();
@@ -203,6 +220,8 @@ impl OutputChangeDocument {
             probes: probed.params.probes,
             samples: probed.samples.len(),
             evaluations: probed.evaluations,
+            radii: probed.params.radii.as_deref().map(Into::into),
+            categories: probed.params.categories.as_deref().map(Into::into),
             seed: probed.params.seed,
             spread: probed.spread,
             unit,

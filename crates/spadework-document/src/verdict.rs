@@ -11,7 +11,7 @@ use crate::estimates::ShareDocument;
 use crate::probe::{OutputChangeDocument, ProbeDocument, ProbeEstimateDocument};
 use crate::score::ScoreDocument;
 use crate::variants::VariantsDocument;
-use crate::words::{attack, counted, grouped, percent, share_with_range, short};
+use crate::words::{counted, grouped, percent, share_with_range, short};
 
 /// The part of what a model gets right that an attack leaves, from which on it holds.
 const HOLDS: f64 = 0.9;
@@ -69,7 +69,7 @@ const NOTHING_TO_BREAK: &str = "Nothing to break: it gets none of the probed sam
 
 /// `accuracy` is that of all samples, of which some were probed.
 fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
-    let leaves = attack(&probe.probe);
+    let leaves = probe.attack();
     if probe.accuracy == Some(0.0) {
         return NOTHING_TO_BREAK.to_owned();
     }
@@ -135,7 +135,7 @@ fn moved(change: &OutputChangeDocument) -> String {
     format!(
         "Under attack by {}, its predictions move by {} standard deviations of the {unit} in the median, and by less than {} for 95 % of \
          the samples.",
-        attack(&change.probe),
+        change.attack(),
         short(change.median),
         short(change.p95)
     )
@@ -272,6 +272,9 @@ mod tests {
             "Breaks easily: it classifies 99.2 % correctly, and about 43 % (38 – 48) under attack by changes of at most 0.1 \
              per number (L∞)."
         );
+        let of_columns = ProbeDocument { radii: Some(vec![1.0, 0.01]), ..probe(None, Some(0.43)) };
+        let words = "under attack by changes of at most 0.1 times the radius of each column (L∞).";
+        assert!(probed(&of_columns, None).ends_with(words));
         let unlabeled = probed(&probe(None, Some(0.43)), None);
         assert!(
             unlabeled.starts_with("Breaks easily: about 43 % (38 – 48) of the samples keep"),
@@ -324,6 +327,8 @@ mod tests {
             probes: 100,
             samples: 50,
             evaluations: 5000,
+            radii: None,
+            categories: Some(vec![0, 1, 1]),
             seed: 0,
             spread: 77.0,
             unit: SpreadOf::Targets,
@@ -335,6 +340,9 @@ mod tests {
         assert!(
             said.contains("0.25 standard deviations of the targets") && said.contains("less than 0.5"),
             "{said}"
+        );
+        assert!(
+            said.starts_with("Under attack by changes of at most 0.1 per number (L∞) and other categories, ")
         );
         assert!(limits_of_changes(&change)[0].ends_with("one standard deviation of the targets is 77."));
     }

@@ -105,22 +105,38 @@ pub fn grouped(count: usize) -> String {
     written
 }
 
+/// What was set for each column of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SetOfColumns {
+    /// How many times the radius it may move.
+    pub(crate) radii: bool,
+    /// Its category.
+    pub(crate) categories: bool,
+}
+
 /// The perturbations in words: what an attacker may do.
-pub fn attack(probe: &str) -> String {
+pub(crate) fn attack(probe: &str, columns: SetOfColumns) -> String {
     match probe.parse::<Probe>() {
         Ok(probe) => match probe.norm() {
-            ProbeNorm::Linf => format!("changes of at most {} (L∞)", per_number(&probe)),
+            ProbeNorm::Linf => {
+                let categories = if columns.categories { " and other categories" } else { "" };
+                format!("changes of at most {} (L∞){categories}", per_number(&probe, columns))
+            }
             ProbeNorm::L2 => format!("changes of at most {} in length (L2)", short(probe.radius())),
         },
         Err(_) => format!("changes of the kind {probe}"),
     }
 }
 
-fn per_number(probe: &Probe) -> String {
+fn per_number(probe: &Probe, columns: SetOfColumns) -> String {
     let radius = short(probe.radius());
-    match probe.unit() {
-        RadiusUnit::Number => format!("{radius} per number"),
-        RadiusUnit::Deviation => format!("{radius} standard deviations per column"),
+    match (probe.unit(), columns.radii) {
+        (RadiusUnit::Number, false) => format!("{radius} per number"),
+        (RadiusUnit::Deviation, false) => format!("{radius} standard deviations per column"),
+        (RadiusUnit::Number, true) => format!("{radius} times the radius of each column"),
+        (RadiusUnit::Deviation, true) => {
+            format!("{radius} standard deviations times the radius of each column")
+        }
     }
 }
 
@@ -177,8 +193,16 @@ mod tests {
 
     #[test]
     fn attacks_are_said_in_words() {
-        assert_eq!(attack("linf:0.1:search"), "changes of at most 0.1 per number (L∞)");
-        assert_eq!(attack("l2:0.5:pixel"), "changes of at most 0.5 in length (L2)");
+        let usual = SetOfColumns::default();
+        assert_eq!(attack("linf:0.1:search", usual), "changes of at most 0.1 per number (L∞)");
+        assert_eq!(attack("l2:0.5:pixel", usual), "changes of at most 0.5 in length (L2)");
+        let of_columns = |radii, categories| attack("linf:0.1:search", SetOfColumns { radii, categories });
+        assert_eq!(of_columns(true, false), "changes of at most 0.1 times the radius of each column (L∞)");
+        assert_eq!(of_columns(false, true), "changes of at most 0.1 per number (L∞) and other categories");
+        assert_eq!(
+            attack("linf:0.1sd:search", SetOfColumns { radii: true, categories: true }),
+            "changes of at most 0.1 standard deviations times the radius of each column (L∞) and other categories"
+        );
         assert_eq!(attack_name("linf:0.03137254901960784:search"), "L∞ 0.0314");
     }
 }

@@ -7,8 +7,6 @@
 use std::sync::Arc;
 
 use spadework::graph::Graph;
-use spadework::pipeline::SpadeReport;
-use spadework::samples::Samples;
 use spadework::scores::{EdgeMean, SampleOverlaps};
 
 use crate::intervals::{Confidence, Difference, Estimated};
@@ -21,13 +19,6 @@ pub struct NeighborhoodOverlap {
 }
 
 impl NeighborhoodOverlap {
-    /// The overlap of the two graphs of a report, of the requested k even where k had to grow
-    /// ([`SpadeReport::graphs_as_asked`]).
-    pub fn of(report: &SpadeReport, inputs: Option<&Samples<'_>>, outputs: Option<&Samples<'_>>) -> Self {
-        let [input, output] = report.graphs_as_asked(inputs, outputs);
-        Self::between(input, &output)
-    }
-
     /// The overlap of two graphs of the same samples.
     ///
     /// # Panics

@@ -263,6 +263,8 @@ def test_columns_have_radii_of_their_own():
     moved = np.abs(np.concatenate(seen[-8:]) - np.tile(table.astype(np.float32), (8, 1))).max(axis=0)
     np.testing.assert_allclose(moved, [0.5, 0, 1], rtol=1e-3)
     assert by_radii.document["radii"] == [0.25, 0, 0.5]
+    regressor = spadework.probe(lambda rows: rows[:, 0], table, "linf:2", radii=[0.25, 0, 0.5], probes=4, verbose=False)
+    assert regressor.document["radii"] == [0.25, 0, 0.5] and "categories" not in regressor.document
     with pytest.raises(ValueError, match="one per column of the inputs, got 2"):
         spadework.probe(model, table, "linf:1", radii=[1, 2], verbose=False)
     with pytest.raises(ValueError, match="`radii` must be numbers"):

@@ -7,7 +7,7 @@ use spadework::pipeline::Comparison;
 use spadework_document::SpectrumDocument;
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_document::estimates::ShareDocument;
-use spadework_document::words::{attack, counted, grouped, percent, percent_range, points, short};
+use spadework_document::words::{counted, grouped, percent, percent_range, points, short};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals};
 use crate::error::Result;
@@ -128,7 +128,7 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
         Some(Share { value: model.spectrum.model_score, range })
     };
     let probe = models.iter().find_map(|model| model.facts.probe.as_ref());
-    let attack = probe.map_or_else(String::new, |probe| format!(": {}", attack(&probe.probe)));
+    let attack = probe.map_or_else(String::new, |probe| format!(": {}", probe.attack()));
     let unit = models.iter().find_map(|model| Some(model.facts.output_change.as_ref()?.unit.word()));
     let moved = format!(
         "Median change of output under probes, in standard deviations of the {}; smaller is more robust",
@@ -323,7 +323,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
                  would find.",
                 counted(probe.samples, "sample"),
                 probe.probes_each(),
-                attack(&probe.probe)
+                probe.attack()
             ))
         })),
         RankedBy::Overlap => {

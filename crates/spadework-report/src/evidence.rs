@@ -8,7 +8,7 @@ use spadework_document::facts::FactsDocument;
 use spadework_document::probe::{MovedDocument, OutputChangeDocument, ProbeDocument};
 use spadework_document::score::{IntervalDocument, ScoreDocument};
 use spadework_document::variants::{FlippedDocument, VariantsDocument};
-use spadework_document::words::{attack, counted, grouped, percent, share_with_range, short};
+use spadework_document::words::{counted, grouped, percent, share_with_range, short};
 
 use crate::page::{Table, TableCell};
 
@@ -305,7 +305,7 @@ impl ProbeStory {
             counted(*samples, "sample"),
             probe.probes_each(),
             grouped(*evaluations as usize),
-            attack(&probe.probe),
+            probe.attack(),
             percent(probe.survived),
             counted(*changed, "sample"),
             if *changed == 1 { "s" } else { "" },
@@ -341,7 +341,7 @@ impl ProbeStory {
                 counted(change.samples, "sample"),
                 grouped(change.probes),
                 grouped(change.evaluations as usize),
-                attack(&change.probe),
+                change.attack(),
                 short(change.median),
                 short(change.p95),
             ),

@@ -236,6 +236,11 @@ fn sparse_rows_of_any_size_have_the_same_neighbors() {
     let rows = SparseRows::new(4, 2, mixed).unwrap();
     let error = rows.neighbors(Side::Input, Metric::Euclidean, 1, &Silent).unwrap_err();
     assert_eq!(error, Error::TooClose { side: Side::Input, rows: [0, 1] });
+    // As of dense rows, two of four are not too many.
+    let few = vec![(0, 0, 1.0), (1, 0, 1.0), (1, 1, 1e-200), (2, 0, 2.0), (3, 0, 4.0)];
+    let lists = SparseRows::new(4, 2, few).unwrap().neighbors(Side::Input, Metric::Euclidean, 1, &Silent);
+    let lists = lists.unwrap();
+    assert_eq!([0, 1, 2, 3].map(|p| lists.of(p)[0]), [1, 0, 0, 2]);
 }
 
 /// Columns are divided by their deviation, so that the size of their numbers does not matter, down to those that have lost digits.

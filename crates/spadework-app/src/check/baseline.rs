@@ -1,8 +1,10 @@
 //! The result that a model is compared with.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use spadework_document::StoredDocument;
+use spadework_document::probe::ProbeDocument;
 use spadework_document::score::ScoreDocument;
 use spadework_io::read_column;
 
@@ -60,10 +62,7 @@ impl Baseline {
         let counts = counts.into_iter().find_map(|(fact, theirs, ours)| differs(fact, &theirs, &ours));
         let words = || words.into_iter().find_map(|(fact, theirs, ours)| differs(fact, theirs, ours));
         let corruption = || differs("corruption", &corruption_of(theirs), &corruption_of(document));
-        let probe = || match (probe_of(theirs), probe_of(document)) {
-            (Some(theirs), Some(ours)) => differs("probe", &theirs, &ours),
-            _ => None,
-        };
+        let probe = || probed_otherwise(theirs.facts.probe.as_ref()?, document.facts.probe.as_ref()?);
         let ties = || ties_decided_otherwise(theirs, document);
         self.refused(counts.or_else(words).or_else(ties).or_else(corruption).or_else(probe))
     }
@@ -87,7 +86,7 @@ impl Baseline {
     }
 }
 
-fn differs<T: PartialEq + std::fmt::Display>(fact: &str, theirs: &T, ours: &T) -> Option<String> {
+fn differs<T: PartialEq + Display>(fact: &str, theirs: &T, ours: &T) -> Option<String> {
     (theirs != ours).then(|| format!("the same {fact} ({ours}), got {theirs}"))
 }
 
@@ -106,9 +105,32 @@ fn corruption_of(document: &ScoreDocument) -> String {
     )
 }
 
-/// How the model was probed.
-fn probe_of(document: &ScoreDocument) -> Option<String> {
-    document.facts.probe.as_ref().map(|probe| format!("{} with {} probes", probe.probe, probe.probes))
+/// How the baseline was probed, where that is not how the model was.
+fn probed_otherwise(theirs: &ProbeDocument, ours: &ProbeDocument) -> Option<String> {
+    let in_words = |probe: &ProbeDocument| format!("{} with {} probes", probe.probe, probe.probes);
+    differs("probe", &in_words(theirs), &in_words(ours))
+        .or_else(|| columns_differ("radii of columns", theirs.radii.as_deref(), ours.radii.as_deref()))
+        .or_else(|| columns_differ("categories", theirs.categories.as_deref(), ours.categories.as_deref()))
+}
+
+/// What was set for each column of a table, where that is not the same; the first column at fault stands for all.
+fn columns_differ<T: PartialEq + Display>(
+    fact: &str,
+    theirs: Option<&[T]>,
+    ours: Option<&[T]>,
+) -> Option<String> {
+    match (theirs, ours) {
+        (None, None) => None,
+        (Some(_), None) => Some(format!("a probe without {fact}, as in this run, got one with them")),
+        (None, Some(_)) => Some(format!("a probe with the same {fact}, got one without them")),
+        (Some(theirs), Some(ours)) => {
+            let at = theirs.iter().zip(ours).position(|(theirs, ours)| theirs != ours)?;
+            Some(format!(
+                "the same {fact} ({} for column {at}, counted from 0), got {}",
+                ours[at], theirs[at]
+            ))
+        }
+    }
 }
 
 /// How the baseline's graphs were connected, where that is not how ours were. The policy does not matter where it had

@@ -268,6 +268,25 @@ fn what_probes_leave_is_gated() {
     assert_eq!(gate(&json, "max-drop", "survived")["outcome"], "pass");
     run("--probe linf:1e-5 --baseline base")
         .refuses(2, &["base", "the same probe (linf:0.00001:search with 20 probes)"]);
+    // Columns that move differently are another attack, though the radius is the same.
+    scene.write("none.csv", "0,0,0,0");
+    scene.write("radii.csv", "1,1,1,0.5");
+    scene.write("other.csv", "1,1,1,0.25");
+    score("--probes 20 --probe linf:1e-6 --probe-radii radii.csv --out of_columns");
+    let against = |base: &str, options: &str| run(&format!("--probe linf:1e-6 {options} --baseline {base}"));
+    for (base, options, reason) in [
+        ("base", "--probe-radii radii.csv", "a probe with the same radii of columns, got one without them"),
+        ("base", "--probe-categories none.csv", "a probe with the same categories, got one without them"),
+        ("of_columns", "", "a probe without radii of columns, as in this run, got one with them"),
+        (
+            "of_columns",
+            "--probe-radii other.csv",
+            "the same radii of columns (0.25 for column 3, counted from 0), got 0.5",
+        ),
+    ] {
+        against(base, options).refuses(2, &[base, reason]);
+    }
+    against("of_columns", "--probe-radii radii.csv").prints();
     let text = run("--probe linf:1e-6 --baseline plain").prints();
     assert!(text.contains("This model was probed and the baseline was not"), "{text}");
     let text = scene.run("check --inputs x.npy --model mlp.onnx -q --baseline base").prints();

@@ -246,6 +246,18 @@ fn moved_samples_need_two_outputs_of_the_same_samples() {
     select(&scene, "--moved").misused(&["--against"]);
     select(&scene, "--against worse.npy").misused(&["--moved"]);
     select(&scene, "--moved --against worse.npy --by node").misused(&["--by"]);
+    // Neighbors among the outputs are all that is looked at.
+    for option in [
+        "--ties index",
+        "--standardize",
+        "--input-metric cosine",
+        "--graph mutual",
+        "--connectivity bridge",
+        "-r 3",
+    ] {
+        select(&scene, &format!("--moved --against worse.npy {option}"))
+            .misused(&["--moved", "cannot be used with"]);
+    }
     scene.write("few.csv", "1\n2\n3\n4\n");
     select(&scene, "--moved --against few.csv").refuses(2, &["the same samples", "got 300 and 4"]);
     select(&scene, "--moved --against none.npy").refuses(2, &["none.npy"]);

@@ -189,7 +189,7 @@ impl NeighborLists {
     }
 
     /// Checks that distances have decided, not the index: that at most half of the lists end among samples that differ though their
-    /// squared distances underflow. A few do where a classifier is sure: probabilities of 1e-200 beside 1 are as good as equal.
+    /// squared distances underflow. A few do where a classifier is sure: probabilities of 1e-200 next to 1 are as good as equal.
     ///
     /// # Errors
     /// [`Error::TooClose`] where more do.

@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 use super::distance::{LANES, folded};
-use super::{NeighborLists, check_neighbors, least_resolved, ordered};
+use super::{NeighborLists, check_neighbors, check_unresolved, least_resolved, ordered};
 use crate::error::{Error, Result};
 use crate::monitor::{Monitor, check_cancelled};
 use crate::samples::{Metric, Side, enlarged, normalize, zero_rows};
@@ -112,7 +112,7 @@ impl SparseRows {
     ///
     /// # Errors
     /// [`Error::SparseMetric`] for another metric, [`Error::ZeroRows`] under the cosine where a row has no direction,
-    /// [`Error::TooClose`] where squared distances underflow, and when `neighbors` is 0 or not smaller than the number of rows, or the
+    /// [`Error::TooClose`] where squared distances underflow as in [`NeighborLists::check_resolved`], and when `neighbors` is 0 or not smaller than the number of rows, or the
     /// monitor stops the run.
     pub fn neighbors(
         &self,
@@ -240,11 +240,11 @@ fn nearest_rows(
     });
     let found = found.collect::<Result<Vec<_>>>()?;
     let lost = least_resolved(rows.dim());
-    for (p, nearest) in found.iter().enumerate().filter(|(_, nearest)| nearest[neighbors - 1].0 < lost) {
-        if let Some(&(_, q)) = nearest.iter().find(|&&(_, q)| rows.row(q as usize) != rows.row(p)) {
-            return Err(Error::TooClose { side, rows: [p, q as usize] });
-        }
-    }
+    let unresolved = found.iter().enumerate().filter_map(|(p, nearest)| {
+        let other = || nearest.iter().find(|&&(_, q)| rows.row(q as usize) != rows.row(p));
+        if nearest[neighbors - 1].0 >= lost { None } else { other().map(|&(_, q)| [p, q as usize]) }
+    });
+    check_unresolved(side, unresolved, rows.len())?;
     Ok(NeighborLists::from_rows(neighbors, &found))
 }
 

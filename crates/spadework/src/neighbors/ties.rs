@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::equal_rows::EqualRows;
 use super::{
-    NeighborLists, NeighborSearch, Recall, check_neighbors, nearest_between, ordered,
+    NeighborLists, NeighborSearch, Recall, check_neighbors, most_search_bytes, nearest_between, ordered,
     squared_distance_between,
 };
 use crate::error::Result;
@@ -43,7 +43,8 @@ pub fn most_tied_bytes(inputs: &Samples<'_>, outputs: &Samples<'_>, neighbors: u
     }
     // Different outputs are searched in a copy, and so are inputs: those that search, and those among which they do.
     let copies = outputs.values().bytes() + 2 * inputs.values().bytes();
-    copies + outputs.len() * (SAMPLE + neighbors.min(outputs.len()) * NEIGHBOR)
+    let longest = most_search_bytes(outputs, LONGEST * (neighbors + 1));
+    copies + longest + outputs.len() * (SAMPLE + neighbors.min(outputs.len()) * NEIGHBOR)
 }
 
 /// A neighbor where something else than the index may decide between equal distances.
@@ -69,6 +70,13 @@ const SMALL: usize = 1024;
 const FEW: usize = 64;
 /// Groups whose candidates are held at the same time: there may be as many candidates as groups.
 const TOGETHER: usize = 1024;
+/// Pairs of groups that are compared one by one, beyond which lists may become longer instead.
+const FEW_PAIRS: usize = 1 << 24;
+/// Lists become longer where they end among equal distances for more than one group in so many: comparing these with all others would
+/// then take longer than another search.
+const ONE_IN: usize = 32;
+/// How many times as long they become, at most.
+const LONGEST: usize = 4;
 
 /// A search among outputs of which some are equal.
 pub(crate) struct TiedSearch<'s> {
@@ -116,8 +124,7 @@ impl TiedSearch<'_> {
             (0..self.equal.count() as u32).filter(|&group| self.missing(group) > 0).collect();
         if !short.is_empty() {
             let distinct = self.outputs.rows(&self.equal.firsts())?;
-            let known = (self.neighbors + 1).min(distinct.len() - 1);
-            let lists = self.search.search(&distinct, known, self.monitor)?;
+            let lists = self.lists_of_different(&distinct, &short)?;
             recalls.push(lists.recall());
             for some in short.chunks(TOGETHER) {
                 let completed = some.par_iter().map(|&group| {
@@ -128,6 +135,28 @@ impl TiedSearch<'_> {
             }
         }
         Ok(NeighborLists::from_tied_rows(self.neighbors, &rows).with_recall(Recall::of_all(&recalls)))
+    }
+
+    /// The lists of the different outputs, of which few end among equal distances if that is possible.
+    fn lists_of_different(&self, distinct: &Samples<'_>, short: &[u32]) -> Result<NeighborLists> {
+        let most = (LONGEST * (self.neighbors + 1)).min(distinct.len() - 1);
+        let mut known = (self.neighbors + 1).min(most);
+        loop {
+            let lists = self.search.search(distinct, known, self.monitor)?;
+            let open = short.par_iter().filter(|&&group| self.is_open(group, distinct, &lists)).count();
+            if known == most || open <= distinct.len() / ONE_IN || open * distinct.len() <= FEW_PAIRS {
+                return Ok(lists);
+            }
+            known = (2 * known).min(most);
+        }
+    }
+
+    /// Whether the neighbors of a group include some at the distance at which its list ends, so that others at this distance may be missing.
+    fn is_open(&self, group: u32, distinct: &Samples<'_>, lists: &NeighborLists) -> bool {
+        let (others, squared) = (lists.of(group as usize), lists.squared_distances_of(group as usize));
+        let nearer = squared.partition_point(|&squared| squared < farthest(lists, group));
+        let members: usize = others[..nearer].iter().map(|&other| self.members(other).len()).sum();
+        may_miss(lists, distinct) && members < self.missing(group)
     }
 
     fn members(&self, group: u32) -> &[u32] {
@@ -181,9 +210,7 @@ impl TiedSearch<'_> {
         while let Some(shell) = shells.next() {
             let squared = shell[0].1;
             let mut groups: Vec<u32> = shell.iter().map(|&(other, _)| other).collect();
-            let may_go_on = shells.peek().is_none() && lists.neighbors() < distinct.len() - 1;
-            // An approximate search has found what it has found.
-            if may_go_on && lists.recall() == Recall::Exact {
+            if shells.peek().is_none() && may_miss(lists, distinct) {
                 groups = groups_at(distinct, group, squared);
             }
             groups.sort_unstable();
@@ -272,10 +299,80 @@ impl TiedSearch<'_> {
     }
 }
 
+/// The squared distance at which the list of a group ends.
+fn farthest(lists: &NeighborLists, group: u32) -> f64 {
+    lists.squared_distances_of(group as usize)[lists.neighbors() - 1]
+}
+
+/// Whether others may be as far away as the last of a list. An approximate search has found what it has found.
+fn may_miss(lists: &NeighborLists, distinct: &Samples<'_>) -> bool {
+    lists.neighbors() < distinct.len() - 1 && lists.recall() == Recall::Exact
+}
+
 /// All rows at exactly this distance of one of them.
 fn groups_at(distinct: &Samples<'_>, group: u32, squared: f64) -> Vec<u32> {
     let is_there = |&other: &u32| {
         other != group && squared_distance_between(distinct, group as usize, other as usize) == squared
     };
     (0..distinct.len() as u32).filter(is_there).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::monitor::Silent;
+    use crate::neighbors::ExactSearch;
+
+    /// Remembers how long the lists were that it was asked for.
+    #[derive(Default)]
+    struct Asked(Mutex<Vec<usize>>);
+
+    impl NeighborSearch for Asked {
+        fn find(
+            &self,
+            samples: &Samples<'_>,
+            neighbors: usize,
+            monitor: &dyn Monitor,
+        ) -> Result<NeighborLists> {
+            self.0.lock().unwrap().push(neighbors);
+            ExactSearch.find(samples, neighbors, monitor)
+        }
+    }
+
+    /// Points of a grid, of which one comes twice: nearly every list of four ends among four equal distances.
+    #[test]
+    fn lists_that_end_among_equal_distances_become_longer() {
+        const SIDE: u16 = 80;
+        let grid = (0..SIDE * SIDE).chain([SIDE + 1]).map(|at| [f64::from(at % SIDE), f64::from(at / SIDE)]);
+        let outputs: Vec<f64> = grid.flatten().collect();
+        let len = outputs.len() / 2;
+        let inputs: Vec<f64> = (0..len).map(|at| (at * at % 1009) as f64).collect();
+        let (inputs, outputs) =
+            (Samples::from_f64(len, 1, inputs).unwrap(), Samples::from_f64(len, 2, outputs).unwrap());
+        let equal = EqualRows::of(&outputs).unwrap();
+        let search = Asked::default();
+        let (neighbors, monitor) = (6, &Silent);
+        let tied = TiedSearch {
+            outputs: &outputs,
+            equal: &equal,
+            inputs: &inputs,
+            search: &search,
+            neighbors,
+            monitor,
+        };
+        let lists = tied.lists().unwrap();
+        assert_eq!(*search.0.lock().unwrap(), [7, 14]);
+        // Corners and edges too, and both of the point that comes twice.
+        for p in (0..len).step_by(997).chain([1, SIDE as usize + 1, len - 1]) {
+            let key = |q: usize| {
+                (squared_distance_between(&outputs, p, q), squared_distance_between(&inputs, p, q), q)
+            };
+            let mut others: Vec<(f64, f64, usize)> = (0..len).filter(|&q| q != p).map(key).collect();
+            others.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            let expected: Vec<u32> = others[..neighbors].iter().map(|&(.., q)| q as u32).collect();
+            assert_eq!(lists.of(p), expected, "{p}");
+        }
+    }
 }

@@ -111,8 +111,9 @@ pub(super) fn search_fn<'a>(
             Side::Input => Stage::NeighborsInput,
             Side::Output => Stage::NeighborsOutput,
         });
-        // Indices and distances, as they are found and as they are kept; of equal outputs also as rows, which may grow to twice their size.
-        let numbers = if tied.is_some() { 8 } else { 4 };
+        // Indices and distances, as they are found and as they are kept; of equal outputs also as rows, which may grow to twice their size,
+        // and in lists that are several times as long.
+        let numbers = if tied.is_some() { 14 } else { 4 };
         check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(numbers))?;
         // The searches keep their own parts; here lists that are whole are kept until the graphs are.
         let both = tied.as_ref().map(|tied| BothSides(samples, tied.inputs.samples()));
