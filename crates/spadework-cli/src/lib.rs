@@ -38,6 +38,7 @@ mod suggestions;
 mod unused;
 
 use std::ffi::OsString;
+use std::sync::Mutex;
 
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -78,12 +79,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             let error = suggestions::without_hidden_commands(error, &definition::command());
             let error = suggestions::with_similar_value(with_tip(error));
-            let _ = error.print();
+            // Colors are control characters, so there are none where an argument has others.
+            if arguments.iter().any(|argument| argument.to_string_lossy().contains(char::is_control)) {
+                Console::raw_error(&error.render().to_string());
+            } else {
+                let _ = error.print();
+            }
             return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);
         }
     };
     interrupt::install();
-    silence_caught_panics();
+    replace_panic_hook();
     start_threads();
     let checked = Kernels::requested().map_err(Failure::from).and_then(|_| unused::check(&matches));
     match checked.and_then(|()| dispatch(&cli.command)) {
@@ -104,15 +110,23 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Panics of decoders that are caught become errors with a line of their own. The library leaves the hook of the process alone;
-/// this process does nothing else, so its hook is ours.
-fn silence_caught_panics() {
+/// Panics of decoders that are caught become errors with a line of their own, and so does a panic over the numbers of a file that another
+/// program has changed: all code relies on a sample staying what it is. The library leaves the hook of the process alone; this process
+/// does nothing else, so its hook is ours.
+fn replace_panic_hook() {
+    /// Other threads may panic over the same numbers.
+    static FIRST: Mutex<()> = Mutex::new(());
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !spadework_io::panics::is_caught() {
-            signals::note_panic();
-            previous(panic);
+        if spadework_io::panics::is_caught() {
+            return;
         }
+        let _turn = FIRST.lock();
+        if let Err(changed) = spadework_io::check_mapped_files() {
+            interrupt::end_with(report(&changed.into()));
+        }
+        signals::note_panic();
+        previous(panic);
     }));
 }
 

@@ -673,3 +673,20 @@ fn long_chains_are_run_or_refused() {
         assert!(refused.contains("it supports chains of up to 3000 nodes, and node `"), "{refused}");
     }
 }
+
+/// The engine adds the extents of what is joined one by one, on its stack.
+#[test]
+fn nodes_of_many_inputs_are_refused() {
+    let joined = |inputs: usize| {
+        let model = model_on(&[4], concat(1, &vec!["x"; inputs], "y"));
+        let model = OnnxModel::from_bytes("joined.onnx", &model, Path::new("")).unwrap();
+        let options = RunOptions { engine: Engine::BuiltIn, ..RunOptions::default() };
+        model.outputs(&rows(), &options, &Silent).map(|outputs| outputs.shape().to_vec())
+    };
+    assert_eq!(joined(1 << 14).unwrap(), [3, 4 << 14]);
+    let refused = joined(60_000).unwrap_err().to_string();
+    assert!(
+        refused.contains("it supports nodes of up to 16384 inputs, and node `y` has 60000"),
+        "{refused}"
+    );
+}
