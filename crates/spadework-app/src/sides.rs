@@ -11,7 +11,7 @@ use spadework::monitor::Stage;
 use spadework::neighbors::SparseRows;
 use spadework::samples::{Side, Standardize};
 use spadework::threads::with_threads;
-use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
+use spadework::{Error as CoreError, Graph, ManifoldPair, Monitor, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse};
 use spadework_probe::{OutputKind, Task};
@@ -25,6 +25,7 @@ use crate::labels::AboutSamples;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::{file_name, here};
+use crate::resume::Resuming;
 use crate::side_view::{Array, SideView};
 use crate::usage::{NeedsDense, Usage};
 use crate::wording::{NoteCode, Voice};
@@ -134,14 +135,15 @@ impl<'a> SparseInputs<'a> {
     /// The graph of the requested k. It may be in pieces, which inputs may be. A search among millions of rows takes long, so rows that
     /// do not go with the outputs are refused first.
     fn graph(&self, outputs: usize, session: &Session<'_>) -> Result<LoadedGraph, Failure> {
-        let Self { name, rows, params } = self;
+        let (name, rows, params) = (self.name, &self.rows, &self.params);
         if rows.len() != outputs {
             let error = CoreError::ShapeMismatch { input_rows: rows.len(), output_rows: outputs };
             return Err(Failure::from(error).about_place(name));
         }
-        let (metric, neighbors, monitor) = (params.input_metric, params.neighbors, session.monitor());
+        let (metric, neighbors) = (params.input_metric, params.neighbors);
+        let monitor = Resuming::new(session, String::new);
         monitor.begin(Stage::NeighborsInput);
-        let lists = with_threads(params.threads, || rows.neighbors(Side::Input, metric, neighbors, monitor));
+        let lists = with_threads(params.threads, || rows.neighbors(Side::Input, metric, neighbors, &monitor));
         let lists = lists.map_err(|cause| Failure::from(cause).about_place(name))?;
         session.note(
             NoteCode::SparseInputs,

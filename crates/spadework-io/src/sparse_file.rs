@@ -80,7 +80,8 @@ mod tests {
     fn entries_count_as_what_they_take_in_memory() {
         let bytes = |entries: usize| {
             let small = |descr: &str| {
-                let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({entries},), }}\n");
+                let header =
+                    format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({entries},), }}\n");
                 let length = (header.len() as u16).to_le_bytes();
                 [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &vec![1; entries]].concat()
             };

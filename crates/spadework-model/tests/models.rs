@@ -685,8 +685,5 @@ fn nodes_of_many_inputs_are_refused() {
     };
     assert_eq!(joined(1 << 14).unwrap(), [3, 4 << 14]);
     let refused = joined(60_000).unwrap_err().to_string();
-    assert!(
-        refused.contains("it supports nodes of up to 16384 inputs, and node `y` has 60000"),
-        "{refused}"
-    );
+    assert!(refused.contains("it supports nodes of up to 16384 inputs, and node `y` has 60000"), "{refused}");
 }

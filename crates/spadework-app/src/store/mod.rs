@@ -94,7 +94,10 @@ impl<'a> Store<'a> {
     fn new(result: &Path, folder: &str, earlier: Earlier, session: &'a Session<'a>) -> Result<Self, Failure> {
         let path = result.join(folder);
         // Neither waited for nor removed.
-        graph_files(&path).iter().chain([&eigenpairs_file(&path)]).try_for_each(|file| check_regular(file))?;
+        graph_files(&path)
+            .iter()
+            .chain([&eigenpairs_file(&path)])
+            .try_for_each(|file| check_regular(file))?;
         Ok(Self {
             path,
             earlier,

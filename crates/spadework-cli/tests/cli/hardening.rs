@@ -10,7 +10,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-
 use crate::support::arrays::{Random, floats, npy, npz};
 use crate::support::{Outcome, Scene, listing, signal};
 
@@ -270,11 +269,11 @@ fn a_file_that_is_shortened_or_rewritten_during_a_run_is_named() {
     assert!(!scene.path().join("result/result.json").exists());
 
     // Numbers that the search could not have been given: it stops at what they break.
-    let scene = long_work();
+    scene.write("x.npy", floats(500, &values));
     let child = started(&scene, "");
     until_mapped(&child);
     let mut file = File::options().write(true).open(scene.path().join("x.npy")).unwrap();
-    file.write_all(&floats(1000, &vec![f32::NAN; 20_000 * 1000])).unwrap();
+    file.write_all(&floats(500, &vec![f32::NAN; 3000 * 500])).unwrap();
     drop(file);
     let outcome = Outcome::new(child.wait_with_output().unwrap());
     outcome.refuses(2, &["x.npy", "was changed while it was read"]);
@@ -347,7 +346,8 @@ fn control_characters_of_a_name_are_not_printed() {
     let output = scene.command("report result --output").arg("page\u{1b}[31m.html").output().unwrap();
     assert_eq!(Outcome::new(output).prints(), "wrote page\\u{1b}[31m.html\n");
     // By the parser of the command line: more files than a pattern was to match, and a value.
-    let output = scene.command("report result").args(["--output", "a", "b\u{1b}]0;x\u{7}\r"]).output().unwrap();
+    let output =
+        scene.command("report result").args(["--output", "a", "b\u{1b}]0;x\u{7}\r"]).output().unwrap();
     Outcome::new(output).misused(&["b\\u{1b}]0;x\\u{7}\\r"]);
     let output = scene.command("score --graph").arg("knn\u{8}").output().unwrap();
     Outcome::new(output).misused(&["knn\\u{8}"]);

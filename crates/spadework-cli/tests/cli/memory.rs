@@ -41,12 +41,12 @@ fn small_files_take_little_memory() {
 #[test]
 fn small_files_of_many_values_take_little_memory() {
     let scene = Scene::with_model();
-    // 32 MB of labels in 31 kB, 60 million in 60 kB, a number of 60 million digits, and words above two million columns.
+    // 32 MB of labels in 31 kB, 60 million in 60 kB, a number of 100 million digits, and words above two million columns.
     scene.write("labels.csv.gz", gzip(&b"1\n".repeat(16_000_000)));
     scene.write("bytes.npy.gz", gzip(&npy("|i1", false, &[60_000_000], &vec![0; 60_000_000])));
-    scene.write("digits.csv.gz", gzip(&[b"0".repeat(60_000_000), b"\n".to_vec()].concat()));
+    scene.write("digits.csv.gz", gzip(&[b"0".repeat(100_000_000), b"\n".to_vec()].concat()));
     scene.write("names.csv.gz", gzip(&[b"a,".repeat(3_000_000), b"a\n".to_vec()].concat()));
-    let call = format!("ulimit -v 400000; {ONE_ARENA} \"$SW\" score --outputs y.npy");
+    let call = format!("ulimit -v 450000; {ONE_ARENA} \"$SW\" score --outputs y.npy");
     let refused = |option: &str, file: &str, words: &str| {
         let call = match option {
             "inputs" => format!("{call} --inputs {file}"),
@@ -78,15 +78,18 @@ fn parquet_columns_take_the_memory_of_their_numbers() {
     for file in ["doubles.parquet", "integers.parquet"] {
         scene.shell(&format!("{call} --inputs {file}")).refuses(2, &[file, "got 16000000 inputs"]);
     }
-    scene.shell(&format!("{call} --inputs x.npy --labels integers.parquet"))
+    scene
+        .shell(&format!("{call} --inputs x.npy --labels integers.parquet"))
         .refuses(2, &["integers.parquet", "got 16000000"]);
     // A page of 900 MB in 28 kB, whose words would be counted when it is unpacked.
     let regressions = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-io/tests/regressions");
-    scene.shell(&format!("{call} --inputs x.npy --labels '{regressions}/page_of_long_words.parquet'"))
+    scene
+        .shell(&format!("{call} --inputs x.npy --labels '{regressions}/page_of_long_words.parquet'"))
         .refuses(2, &["page_of_long_words.parquet", "may unpack to at most"]);
     // As many as 128 MiB hold, and one more.
     write_parquet(&path("more.parquet"), &[("a", Column::F64(&vec![0.0; (128 << 20) / 8 + 1]))]).unwrap();
-    scene.shell(&format!("{call} --inputs more.parquet"))
+    scene
+        .shell(&format!("{call} --inputs more.parquet"))
         .refuses(2, &["more.parquet", "may unpack to at most"]);
 }
 
