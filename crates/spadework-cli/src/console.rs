@@ -48,11 +48,6 @@ impl Console {
         to_stderr(&format!("error: {}\n{hint}", printable(message)));
     }
 
-    /// Says several lines that are complete.
-    pub(crate) fn raw_error(lines: &str) {
-        to_stderr(&without_controls(lines, &['\n']));
-    }
-
     /// Prints data.
     ///
     /// A reader that closes the pipe (`| head`) has what it wanted; that is not a failure. A full disk is one.

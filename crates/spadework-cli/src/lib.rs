@@ -64,13 +64,11 @@ pub mod definition {
 /// Installs a handler for Ctrl-C and a panic hook, so it is for a process that does nothing else.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let parsed = definition::command()
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
-    let (cli, matches) = match parsed {
+    let (cli, matches) = match parse(&arguments) {
         Ok(parsed) => parsed,
         // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is not a failure.
         Err(error) => {
+            let error = with_printable_arguments(error, &arguments);
             #[cfg(not(feature = "networks"))]
             if error.use_stderr()
                 && arguments.get(1).and_then(|name| name.to_str()).is_some_and(short_help::lacks)
@@ -79,12 +77,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             let error = suggestions::without_hidden_commands(error, &definition::command());
             let error = suggestions::with_similar_value(with_tip(error));
-            // Colors are control characters, so there are none where an argument has others.
-            if arguments.iter().any(|argument| argument.to_string_lossy().contains(char::is_control)) {
-                Console::raw_error(&error.render().to_string());
-            } else {
-                let _ = error.print();
-            }
+            let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);
         }
     };
@@ -96,6 +89,22 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(()) => 0,
         Err(failure) => report(&failure),
     }
+}
+
+fn parse(arguments: &[OsString]) -> Result<(Cli, clap::ArgMatches), clap::Error> {
+    let matches = definition::command().try_get_matches_from(arguments)?;
+    Ok((Cli::from_arg_matches(&matches)?, matches))
+}
+
+/// The message of a wrong call repeats arguments. A terminal would obey their control characters, so the same is said of the call
+/// without them.
+fn with_printable_arguments(error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let texts = || arguments.iter().map(|argument| argument.to_string_lossy());
+    if !texts().any(|text| text.contains(char::is_control)) {
+        return error;
+    }
+    let printable: Vec<OsString> = texts().map(|text| console::printable(&text).into()).collect();
+    parse(&printable).err().unwrap_or(error)
 }
 
 /// Where outputs are missing, a model that makes them will do.

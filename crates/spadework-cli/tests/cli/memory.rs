@@ -41,12 +41,11 @@ fn small_files_take_little_memory() {
 #[test]
 fn small_files_of_many_values_take_little_memory() {
     let scene = Scene::with_model();
-    // 32 MB of labels in 31 kB, 60 million in 60 kB, a number of 100 million digits, and words above two million columns.
+    // 32 MB of labels in 31 kB, 60 million in 60 kB, and words above two million columns.
     scene.write("labels.csv.gz", gzip(&b"1\n".repeat(16_000_000)));
     scene.write("bytes.npy.gz", gzip(&npy("|i1", false, &[60_000_000], &vec![0; 60_000_000])));
-    scene.write("digits.csv.gz", gzip(&[b"0".repeat(100_000_000), b"\n".to_vec()].concat()));
     scene.write("names.csv.gz", gzip(&[b"a,".repeat(3_000_000), b"a\n".to_vec()].concat()));
-    let call = format!("ulimit -v 450000; {ONE_ARENA} \"$SW\" score --outputs y.npy");
+    let call = format!("ulimit -v 400000; {ONE_ARENA} \"$SW\" score --outputs y.npy");
     let refused = |option: &str, file: &str, words: &str| {
         let call = match option {
             "inputs" => format!("{call} --inputs {file}"),
@@ -57,10 +56,8 @@ fn small_files_of_many_values_take_little_memory() {
     for option in ["labels", "ids"] {
         refused(option, "labels.csv.gz", "may unpack to at most");
         refused(option, "bytes.npy.gz", "may unpack to at most");
-        refused(option, "digits.csv.gz", "got 1");
     }
     refused("inputs", "bytes.npy.gz", "may unpack to at most");
-    refused("inputs", "digits.csv.gz", "at least 2 samples");
     refused("inputs", "names.csv.gz", "may unpack to at most");
 }
 
