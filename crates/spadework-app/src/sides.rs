@@ -399,10 +399,13 @@ pub(crate) fn loaded<T>(
     work: impl FnOnce(&Sides<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, session)?;
-    let given = inputs.view()?;
-    let runner = ModelRunner::new(&data.run, params, given.array(), session);
-    let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    let made = work(&Sides::new(data, &inputs, given, &outputs, session)?);
+    let work_on_inputs = || {
+        let given = inputs.view()?;
+        let runner = ModelRunner::new(&data.run, params, given.array(), session);
+        let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
+        work(&Sides::new(data, &inputs, given, &outputs, session)?)
+    };
+    let made = work_on_inputs();
     if made.is_err() {
         // Numbers of two versions of a file can be wrong in any way: this is the reason.
         spadework_io::check_mapped_files()?;
