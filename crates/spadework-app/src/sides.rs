@@ -11,7 +11,7 @@ use spadework::monitor::Stage;
 use spadework::neighbors::SparseRows;
 use spadework::samples::{Metric, Side, Standardize};
 use spadework::threads::with_threads;
-use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
+use spadework::{Error as CoreError, Graph, ManifoldPair, Monitor, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse};
 use spadework_probe::{OutputKind, Task};
@@ -25,12 +25,13 @@ use crate::labels::AboutSamples;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::{file_name, here};
+use crate::resume::Resuming;
 use crate::side_view::{Array, SideView};
 use crate::usage::{NeedsDense, Usage};
 use crate::wording::{NoteCode, Voice};
 use crate::{labels, notes};
 
-/// The inputs of a model: an array, or a graph that is read once the number of samples is known.
+/// The inputs of a model: an array, or a graph that is read or made once the number of samples is known.
 #[derive(Debug)]
 pub(crate) enum Inputs<'a> {
     Array {
@@ -38,11 +39,16 @@ pub(crate) enum Inputs<'a> {
         corruption: Option<Box<CorruptionDocument>>,
     },
     Graph(&'a GraphSource<'a>),
-    /// Sparse rows, of which the graph is made at once: no other step needs their numbers.
-    Sparse {
-        name: &'a str,
-        graph: LoadedGraph,
-    },
+    /// Sparse rows, of which only the graph is needed.
+    Sparse(Box<SparseInputs<'a>>),
+}
+
+/// Rows that are never made dense, and how their neighbors are found.
+#[derive(Debug)]
+pub(crate) struct SparseInputs<'a> {
+    name: &'a str,
+    rows: SparseRows,
+    params: SpadeParams,
 }
 
 impl<'a> Inputs<'a> {
@@ -76,8 +82,7 @@ impl<'a> Inputs<'a> {
             InputSource::Array(ArraySource::Named(name)) => {
                 if let Some(rows) = load_sparse(name)? {
                     let needs_dense = needs_dense.or(corruption.map(|_| NeedsDense::Option("corruption")));
-                    let graph = sparse_graph(name, &rows, needs_dense, params, session)?;
-                    return Ok(Self::Sparse { name, graph });
+                    return Ok(Self::Sparse(Box::new(SparseInputs::new(name, rows, needs_dense, params)?)));
                 }
                 load(name)?
             }
@@ -94,7 +99,7 @@ impl<'a> Inputs<'a> {
         Ok(match self {
             Inputs::Array { array, .. } => InputView::Array(SideView::of_array(array)?),
             Inputs::Graph(graph) => InputView::Graph(graph),
-            Inputs::Sparse { name, graph } => InputView::Made { name, graph },
+            Inputs::Sparse(rows) => InputView::Sparse(rows),
         })
     }
 
@@ -102,38 +107,50 @@ impl<'a> Inputs<'a> {
     pub(crate) fn corruption(&self) -> Option<&CorruptionDocument> {
         match self {
             Inputs::Array { corruption, .. } => corruption.as_deref(),
-            Inputs::Graph(_) | Inputs::Sparse { .. } => None,
+            Inputs::Graph(_) | Inputs::Sparse(_) => None,
         }
     }
 }
 
-/// The graph of sparse rows: that of the requested k. It may be in pieces, which inputs may be.
-fn sparse_graph(
-    name: &str,
-    rows: &SparseRows,
-    needs_dense: Option<NeedsDense>,
-    params: &SpadeParams,
-    session: &Session<'_>,
-) -> Result<LoadedGraph, Failure> {
-    let options = [
-        (params.standardize != Standardize::None, "standardize"),
-        (params.graph != GraphKind::Knn, "graph"),
-        (params.weights != Weights::Unit, "weights"),
-    ];
-    let asked =
-        options.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, option)| NeedsDense::Option(option));
-    if let Some(by) = needs_dense.or(asked) {
-        return Err(Failure::from(Usage::SparseInputs { by }).about_place(name));
+impl<'a> SparseInputs<'a> {
+    fn new(
+        name: &'a str,
+        rows: SparseRows,
+        needs_dense: Option<NeedsDense>,
+        params: &SpadeParams,
+    ) -> Result<Self, Failure> {
+        let options = [
+            (params.standardize != Standardize::None, "standardize"),
+            (params.graph != GraphKind::Knn, "graph"),
+            (params.weights != Weights::Unit, "weights"),
+        ];
+        let asked =
+            options.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, option)| NeedsDense::Option(option));
+        if let Some(by) = needs_dense.or(asked) {
+            return Err(Failure::from(Usage::SparseInputs { by }).about_place(name));
+        }
+        Ok(Self { name, rows, params: params.clone() })
     }
-    let (metric, neighbors, monitor) = (params.input_metric, params.neighbors, session.monitor());
-    monitor.begin(Stage::NeighborsInput);
-    let lists = with_threads(params.threads, || rows.neighbors(Side::Input, metric, neighbors, monitor));
-    let lists = lists.map_err(|cause| Failure::from(cause).about_place(name))?;
-    session.note(
-        NoteCode::SparseInputs,
-        sparse_inputs(name, [rows.len(), rows.dim(), rows.entries()], params, session.voice()),
-    );
-    Ok(LoadedGraph { graph: Graph::from_neighbors(&lists, neighbors), loops: 0, zeros: 0 })
+
+    /// The graph of the requested k. It may be in pieces, which inputs may be. A search among millions of rows takes long, so rows that
+    /// do not go with the outputs are refused first.
+    fn graph(&self, outputs: usize, session: &Session<'_>) -> Result<LoadedGraph, Failure> {
+        let (name, rows, params) = (self.name, &self.rows, &self.params);
+        if rows.len() != outputs {
+            let error = CoreError::ShapeMismatch { input_rows: rows.len(), output_rows: outputs };
+            return Err(Failure::from(error).about_place(name));
+        }
+        let (metric, neighbors) = (params.input_metric, params.neighbors);
+        let monitor = Resuming::new(session, String::new);
+        monitor.begin(Stage::NeighborsInput);
+        let lists = with_threads(params.threads, || rows.neighbors(Side::Input, metric, neighbors, &monitor));
+        let lists = lists.map_err(|cause| Failure::from(cause).about_place(name))?;
+        session.note(
+            NoteCode::SparseInputs,
+            sparse_inputs(name, [rows.len(), rows.dim(), rows.entries()], params, session.voice()),
+        );
+        Ok(LoadedGraph { graph: Graph::from_neighbors(&lists, neighbors), loops: 0, zeros: 0 })
+    }
 }
 
 /// What a reader must know of sparse inputs: their rows, the numbers of each, and how many numbers of all are not 0.
@@ -156,29 +173,27 @@ pub fn sparse_inputs(
 pub(crate) enum InputView<'s> {
     Array(SideView<'s>),
     Graph(&'s GraphSource<'s>),
-    /// The graph of inputs that are sparse.
-    Made {
-        name: &'s str,
-        graph: &'s LoadedGraph,
-    },
+    Sparse(&'s SparseInputs<'s>),
 }
 
 impl<'s> InputView<'s> {
     pub(crate) fn array(&self) -> Option<&SideView<'s>> {
         match self {
             InputView::Array(array) => Some(array),
-            InputView::Graph(_) | InputView::Made { .. } => None,
+            InputView::Graph(_) | InputView::Sparse(_) => None,
         }
     }
 
-    /// The side itself; a graph is read now, over as many nodes as the outputs have.
+    /// The side itself; a graph is read or made now, over as many nodes as the outputs have.
     pub(crate) fn into_side(self, nodes: usize, session: &Session<'_>) -> Result<SideView<'s>, Failure> {
         match self {
             InputView::Array(array) => {
                 array.check_length()?;
                 Ok(array)
             }
-            InputView::Made { name, graph } => Ok(SideView::of_graph(name, true, graph.clone())),
+            InputView::Sparse(sparse) => {
+                Ok(SideView::of_graph(sparse.name, true, sparse.graph(nodes, session)?))
+            }
             InputView::Graph(source) => {
                 let (name, graph) = load_graph_source(source, Some(nodes), session)?;
                 Ok(SideView::of_graph(name, matches!(source, GraphSource::File(_)), graph))
@@ -386,10 +401,18 @@ pub(crate) fn loaded<T>(
     work: impl FnOnce(&Sides<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, session)?;
-    let given = inputs.view()?;
-    let runner = ModelRunner::new(&data.run, params, given.array(), session);
-    let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    work(&Sides::new(data, &inputs, given, &outputs, params.output_metric, session)?)
+    let work_on_inputs = || {
+        let given = inputs.view()?;
+        let runner = ModelRunner::new(&data.run, params, given.array(), session);
+        let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
+        work(&Sides::new(data, &inputs, given, &outputs, params.output_metric, session)?)
+    };
+    let made = work_on_inputs();
+    if made.is_err() {
+        // Numbers of two versions of a file can be wrong in any way: this is the reason.
+        spadework_io::check_mapped_files()?;
+    }
+    made
 }
 
 /// The same for work that writes nothing: a failure names the array at fault, and files that changed meanwhile are refused.

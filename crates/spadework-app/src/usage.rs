@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use spadework::error::Readable;
 use spadework::samples::Side;
 use spadework_document::stages::Difference;
 use spadework_document::{comparison, is_other_version, layers, score, sweep};
@@ -209,10 +210,12 @@ impl Usage {
             ),
             Usage::RadiusBeyondInputs { probe, radius, lowest, largest } => {
                 let gray = if *largest <= 1.0 && *radius <= 255.0 {
+                    let radius = Readable(*radius);
                     format!(" For {radius} of 255 gray levels, write {}:{radius}/255", probe.split(':').next().unwrap_or_default())
                 } else {
                     String::new()
                 };
+                let [radius, lowest, largest] = [radius, lowest, largest].map(|number| Readable(*number));
                 format!(
                     "the radius of {} is {radius}, but the inputs only range from {lowest} to {largest}: every sample could become \
                      any other.{gray}",
@@ -345,10 +348,13 @@ impl Usage {
             | Usage::BrokenStage { reason }
             | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {
+                let [then, now] = [then, now].map(|score| Readable(*score));
                 format!("has SPADE score {then}, but its arrays give {now}: score again")
             }
             Usage::OtherArrays { then, now } => format!(
-                "inputs and outputs must be those of the report, whose SPADE score is {then}, got {now}"
+                "inputs and outputs must be those of the report, whose SPADE score is {}, got {}",
+                Readable(*then),
+                Readable(*now)
             ),
             Usage::NoDocument { reason } => format!("not a document: {reason}"),
             Usage::OverwritesReference { out, reference } => format!(

@@ -39,9 +39,14 @@ pub(crate) fn install() {
 }
 
 fn end() {
+    end_with(EXIT_CODE);
+}
+
+/// Ends the process from whichever thread; nothing half-written is left.
+pub(crate) fn end_with(code: u8) -> ! {
     spadework_io::output::remove_unfinished();
     #[expect(clippy::exit, reason = "the rest of the process cannot be asked to stop")]
-    std::process::exit(i32::from(EXIT_CODE));
+    std::process::exit(i32::from(code));
 }
 
 /// Gives work that saves when it is stopped the time to do so.

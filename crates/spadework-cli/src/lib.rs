@@ -38,6 +38,7 @@ mod suggestions;
 mod unused;
 
 use std::ffi::OsString;
+use std::sync::Mutex;
 
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -63,13 +64,11 @@ pub mod definition {
 /// Installs a handler for Ctrl-C and a panic hook, so it is for a process that does nothing else.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let parsed = definition::command()
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
-    let (cli, matches) = match parsed {
+    let (cli, matches) = match parse(&arguments) {
         Ok(parsed) => parsed,
         // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is not a failure.
         Err(error) => {
+            let error = with_printable_arguments(error, &arguments);
             #[cfg(not(feature = "networks"))]
             if error.use_stderr()
                 && arguments.get(1).and_then(|name| name.to_str()).is_some_and(short_help::lacks)
@@ -83,13 +82,29 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     interrupt::install();
-    silence_caught_panics();
+    replace_panic_hook();
     start_threads();
     let checked = Kernels::requested().map_err(Failure::from).and_then(|_| unused::check(&matches));
     match checked.and_then(|()| dispatch(&cli.command)) {
         Ok(()) => 0,
         Err(failure) => report(&failure),
     }
+}
+
+fn parse(arguments: &[OsString]) -> Result<(Cli, clap::ArgMatches), clap::Error> {
+    let matches = definition::command().try_get_matches_from(arguments)?;
+    Ok((Cli::from_arg_matches(&matches)?, matches))
+}
+
+/// The message of a wrong call repeats arguments. A terminal would obey their control characters, so the same is said of the call
+/// without them.
+fn with_printable_arguments(error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let texts = || arguments.iter().map(|argument| argument.to_string_lossy());
+    if !texts().any(|text| text.contains(char::is_control)) {
+        return error;
+    }
+    let printable: Vec<OsString> = texts().map(|text| console::printable(&text).into()).collect();
+    parse(&printable).err().unwrap_or(error)
 }
 
 /// Where outputs are missing, a model that makes them will do.
@@ -104,15 +119,23 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Panics of decoders that are caught become errors with a line of their own. The library leaves the hook of the process alone;
-/// this process does nothing else, so its hook is ours.
-fn silence_caught_panics() {
+/// Panics of decoders that are caught become errors with a line of their own, and so does a panic over the numbers of a file that another
+/// program has changed: all code relies on a sample staying what it is. The library leaves the hook of the process alone; this process
+/// does nothing else, so its hook is ours.
+fn replace_panic_hook() {
+    /// Other threads may panic over the same numbers.
+    static FIRST: Mutex<()> = Mutex::new(());
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !spadework_io::panics::is_caught() {
-            signals::note_panic();
-            previous(panic);
+        if spadework_io::panics::is_caught() {
+            return;
         }
+        let _turn = FIRST.lock();
+        if let Err(changed) = spadework_io::check_mapped_files() {
+            interrupt::end_with(report(&changed.into()));
+        }
+        signals::note_panic();
+        previous(panic);
     }));
 }
 

@@ -40,6 +40,13 @@ impl Description {
             })
     }
 
+    /// Bytes that the values take in the file or once they have been read, whichever are more.
+    pub(crate) fn kept_len(&self, name: &str) -> Result<usize> {
+        let element = self.element;
+        let values = self.byte_len(name)? / element.size();
+        Ok(values.saturating_mul(element.size().max(element.kept_size())))
+    }
+
     /// Whether the bytes are what this machine would hold in memory for rows that the core takes as they are.
     pub(crate) fn is_native_rows(&self) -> bool {
         let contiguous = self.layout == Layout::RowMajor || self.shape.len() == 1;
@@ -146,14 +153,20 @@ impl<'a> RawArray<'a> {
 
     /// The values as labels: integers of shape `[n]` or `[n, 1]`, for which both layouts are the same.
     pub(crate) fn labels(&self, name: &str) -> Result<Labels> {
-        let Description { shape, element, endian, .. } = &self.description;
+        let Description { shape, element, .. } = &self.description;
         if !matches!(shape.as_slice(), [_] | [_, 1]) {
             return Err(Error::LabelShape { name: name.to_owned(), shape: shape.clone() });
         }
-        let integers = element
-            .integers(&self.bytes, *endian)
-            .ok_or_else(|| Error::LabelType { name: name.to_owned(), got: element.name().to_owned() })?;
-        Labels::from_wide(&integers, name)
+        if !element.is_integer() {
+            return Err(Error::LabelType { name: name.to_owned(), got: element.name().to_owned() });
+        }
+        let mut ids = Vec::new();
+        self.for_each_integer(name, |row, value| {
+            let wide = |_| Error::LabelValue { name: name.to_owned(), row, got: value.to_string() };
+            ids.push(i64::try_from(value).map_err(wide)?);
+            Ok(())
+        })?;
+        Ok(Labels::from_ids(ids))
     }
 }
 
@@ -221,5 +234,11 @@ mod tests {
         assert!(matches!(square.labels("y"), Err(Error::LabelShape { .. })));
         let column = RawArray::new(describe(&[2, 1], Layout::ColumnMajor), vec![3, 255], "y").unwrap();
         assert_eq!(column.labels("y").unwrap().ids(), [3, -1]);
+        let wide = Description { element: Element::U64, ..describe(&[2], Layout::RowMajor) };
+        let wide = RawArray::new(wide, [[0; 8], [255; 8]].concat(), "y.npy").unwrap();
+        assert_eq!(
+            wide.labels("y.npy").unwrap_err().to_string(),
+            "y.npy: labels must be words or integers below 2^63, got 18446744073709551615 at row 1"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Edges as they come out of a file or of a matrix in memory, and the graph that they make.
 
 use spadework::Graph;
+use spadework::error::Readable;
 
 use crate::error::{Error, Result};
 
@@ -91,7 +92,8 @@ impl<'a> EdgeList<'a> {
             });
         }
         if !(weight >= 0.0 && weight.is_finite()) {
-            return Err(self.wrong(place(), "a weight must be positive and finite", weight.to_string()));
+            let got = Readable(weight).to_string();
+            return Err(self.wrong(place(), "a weight must be positive and finite", got));
         }
         if p == q {
             self.loops += 1;

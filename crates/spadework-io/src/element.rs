@@ -77,6 +77,14 @@ impl Element {
         }
     }
 
+    /// Bytes of one element once it has been read, at most: integers may be labels.
+    pub(crate) fn kept_size(self) -> usize {
+        match self {
+            Element::F16 | Element::Bf16 | Element::F32 => 4,
+            _ => 8,
+        }
+    }
+
     /// Whether the core takes such elements as they are.
     pub(crate) fn is_native(self) -> bool {
         // Not by a look at an empty slice, which need not lie at a multiple of any size.
@@ -101,6 +109,11 @@ impl Element {
             Element::F64 => cast(bytes).map(Values::F64),
             Element::Bool | Element::U16 | Element::U32 | Element::U64 | Element::I32 | Element::I64 => None,
         }
+    }
+
+    /// Whether such elements can be labels.
+    pub(crate) fn is_integer(self) -> bool {
+        !matches!(self, Element::F16 | Element::Bf16 | Element::F32 | Element::F64)
     }
 
     /// NumPy's name of the type, for messages.

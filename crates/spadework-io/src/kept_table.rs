@@ -4,13 +4,14 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::formats::csv;
-use crate::mapping::read_file;
+use crate::mapping::{check_regular, read_file};
 
 /// The numbers of a column in a CSV file with a header, NaN where a field is empty; none where there is no such column.
 ///
 /// # Errors
 /// When the file cannot be read, or the column holds something else than numbers.
 pub fn read_column(path: &Path, column: &str) -> Result<Option<Vec<f64>>> {
+    check_regular(path)?;
     let file = read_file(path)?;
     let found = csv::sparse_column(&file, column, &path.display().to_string())?;
     file.check_unchanged()?;

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::{Error, Result};
-
 /// The class of each sample, with the names of the classes where they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {
@@ -28,18 +26,6 @@ impl Labels {
         let by_name: BTreeMap<&str, i64> = names.iter().copied().zip(0..).collect();
         let ids = words.iter().filter_map(|word| by_name.get(word.as_ref()).copied()).collect();
         Self { ids, names: Some(names.into_iter().map(str::to_owned).collect()) }
-    }
-
-    /// Narrows integers of any type.
-    pub(crate) fn from_wide(integers: &[i128], name: &str) -> Result<Self> {
-        let narrow = |(row, &value): (usize, &i128)| {
-            i64::try_from(value).map_err(|_| Error::LabelValue {
-                name: name.to_owned(),
-                row,
-                got: value.to_string(),
-            })
-        };
-        integers.iter().enumerate().map(narrow).collect::<Result<_>>().map(Self::from_ids)
     }
 
     /// The class of each sample.
@@ -89,14 +75,5 @@ mod tests {
         assert_eq!(labels.ids(), [1, 0, 1]);
         assert_eq!((labels.class_name(0), labels.class_name(1)), (Some("cat"), Some("dog")));
         assert_eq!((labels.class_name(2), labels.class_name(-1)), (None, None));
-    }
-
-    #[test]
-    fn refuses_labels_beyond_64_bits() {
-        let error = Labels::from_wide(&[0, i128::from(u64::MAX)], "y.npy").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "y.npy: labels must be words or integers below 2^63, got 18446744073709551615 at row 1"
-        );
     }
 }

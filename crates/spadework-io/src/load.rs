@@ -109,28 +109,28 @@ pub fn arrays_in(argument: &str) -> Result<Vec<String>> {
 /// # Errors
 /// As [`load_labels`], and when there is not one id for each of the samples.
 pub fn load_ids(argument: &str, samples: usize) -> Result<Vec<String>> {
-    let mut ids = match resolve(argument)? {
-        Source::File { path, key } => ids_of_file(&path, key, argument)?,
-        _ => words_of(&load_labels(argument)?),
+    let check = |ids: usize| {
+        let differ = || Error::IdCount { name: argument.to_owned(), samples, ids };
+        if ids == samples { Ok(()) } else { Err(differ()) }
     };
+    let of_labels = |labels: Labels| {
+        // Words take many times the memory of numbers.
+        check(labels.len())?;
+        Ok(words_of(&labels))
+    };
+    let Source::File { path, key } = resolve(argument)? else { return of_labels(load_labels(argument)?) };
+    let file = FileBytes::open(&path, MAP_FROM)?;
+    if detect_words(&path, &file, argument)? != Format::Csv {
+        return of_labels(labels_of_file(&path, key, argument)?);
+    }
+    let mut ids = csv::words(&file, key, argument)?;
+    file.check_unchanged()?;
     // A line of text above as many ids as there are samples names the column.
     if ids.len() == samples + 1 {
         ids.remove(0);
     }
-    if ids.len() != samples {
-        return Err(Error::IdCount { name: argument.to_owned(), samples, ids: ids.len() });
-    }
+    check(ids.len())?;
     Ok(ids)
-}
-
-fn ids_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Vec<String>> {
-    let file = FileBytes::open(path, MAP_FROM)?;
-    if detect_words(path, &file, name)? != Format::Csv {
-        return labels_of_file(path, key, name).map(|labels| words_of(&labels));
-    }
-    let words = csv::words(&file, key, name)?;
-    file.check_unchanged()?;
-    Ok(words)
 }
 
 /// The format of a file of labels or ids, which are often kept as plain text, one per line.

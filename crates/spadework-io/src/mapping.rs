@@ -99,11 +99,19 @@ pub fn read_file(path: &Path) -> Result<FileBytes> {
 /// # Errors
 /// When it cannot be read, or is not a regular file.
 pub fn read_regular(path: &Path) -> Result<Vec<u8>> {
-    let wrap = |cause| Error::Read { path: path.to_owned(), cause };
-    match fs::metadata(path).map_err(wrap)? {
-        there if there.is_file() => fs::read(path).map_err(wrap),
-        there if there.is_dir() => Err(Error::Folder { path: path.to_owned() }),
-        _ => Err(Error::NotRegular { path: path.to_owned() }),
+    check_regular(path)?;
+    fs::read(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })
+}
+
+/// Refuses what is not a regular file under the name of a file of a result; there may also be nothing.
+///
+/// # Errors
+/// When a folder, a pipe or a device has the name.
+pub fn check_regular(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(Error::Folder { path: path.to_owned() }),
+        Ok(there) if !there.is_file() => Err(Error::NotRegular { path: path.to_owned() }),
+        _ => Ok(()),
     }
 }
 
@@ -219,6 +227,8 @@ mod tests {
         assert!(matches!(read_regular(folder.path()), Err(Error::Folder { .. })));
         assert!(matches!(read_regular(&folder.path().join("gone")), Err(Error::Read { .. })));
         assert!(matches!(read_regular(Path::new("/dev/null")), Err(Error::NotRegular { .. })));
+        check_regular(&path).unwrap();
+        check_regular(&folder.path().join("gone")).unwrap();
     }
 
     #[cfg(unix)]

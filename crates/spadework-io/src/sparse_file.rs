@@ -64,3 +64,44 @@ pub(crate) fn parse(bytes: &[u8], name: &str) -> Result<SparseRows> {
 
 /// Rows that any file may claim.
 const FREE_ROWS: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+    use crate::output::{NpyValues, npy_bytes};
+
+    /// Entries of two bytes each in the file, of which 16 MB are packed into 30 kB.
+    #[test]
+    fn entries_count_as_what_they_take_in_memory() {
+        let bytes = |entries: usize| {
+            let small = |descr: &str| {
+                let header =
+                    format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({entries},), }}\n");
+                let length = (header.len() as u16).to_le_bytes();
+                [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &vec![1; entries]].concat()
+            };
+            let numbers = |values: &[i64]| npy_bytes(&[values.len()], NpyValues::I64(values));
+            let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+            for (key, array) in [
+                ("format", npy_bytes(&[], NpyValues::Word(b"csr"))),
+                ("shape", numbers(&[2, 9])),
+                ("indptr", numbers(&[0, 0, entries as i64])),
+                ("indices", small("|u1")),
+                ("data", small("|i1")),
+            ] {
+                archive.start_file(format!("{key}.npy"), SimpleFileOptions::default()).unwrap();
+                archive.write_all(&array).unwrap();
+            }
+            archive.finish().unwrap().into_inner()
+        };
+        assert_eq!(parse(&bytes(1000), "x").unwrap().entries(), 1);
+        let bomb = bytes(8_000_000);
+        assert!(bomb.len() < 50_000, "{}", bomb.len());
+        assert!(matches!(parse(&bomb, "x"), Err(Error::Expansion { .. })));
+    }
+}

@@ -16,6 +16,8 @@ const MOST_CONSTANT_BYTES: u64 = 1 << 29;
 const MOST_FOUND: usize = 1 << 22;
 /// Nodes that follow on each other, at most. The engine takes some 420 bytes of its stack for each, and has 2 MiB.
 const MOST_DEEP: usize = 3000;
+/// Inputs of a node, at most. The engine adds up the extents of what is joined on its stack, which 50,000 of them overflow.
+const MOST_INPUTS: usize = 1 << 14;
 /// Operators whose outputs differ from run to run.
 const RANDOM: [&str; 6] =
     ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"];
@@ -99,10 +101,16 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// The built-in engine follows chains of nodes on its stack.
+    /// The built-in engine follows chains of nodes, and the inputs of a node, on its stack.
     pub(super) fn check_depth(&self) -> Result<(), ModelError> {
         let mut depths: HashMap<&str, usize> = HashMap::new();
         for node in &self.nodes {
+            if node.inputs.len() > MOST_INPUTS {
+                let (node, got) = (node.label(), node.inputs.len());
+                let reason =
+                    format!("it supports nodes of up to {MOST_INPUTS} inputs, and node `{node}` has {got}");
+                return Err(ModelError::EngineRefuses { reason });
+            }
             let before = node.reads().into_iter().filter_map(|name| depths.get(name)).max();
             let depth = before.map_or(1, |depth| depth + 1);
             if depth > MOST_DEEP {

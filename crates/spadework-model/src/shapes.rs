@@ -759,6 +759,12 @@ impl<'a> Context<'a> {
         if self.maybe(3).is_some() || pads.len() != 2 * rank {
             return Err("with axes".into());
         }
+        let is_padded = |at: usize| pads[at] != 0 || pads[rank + at] != 0;
+        if self.node.text("mode").is_some_and(|mode| mode != "constant")
+            && (0..rank.saturating_sub(2)).any(is_padded)
+        {
+            return Err("with other numbers than a constant along an axis before the last two".into());
+        }
         let extent = |at: usize| {
             let sum = value.shape[at] as i128 + pads[at] as i128 + pads[rank + at] as i128;
             usize::try_from(sum).map_err(|_| Refusal::from("a size below zero"))

@@ -673,3 +673,45 @@ fn long_chains_are_run_or_refused() {
         assert!(refused.contains("it supports chains of up to 3000 nodes, and node `"), "{refused}");
     }
 }
+
+/// The engine adds the extents of what is joined one by one, on its stack.
+#[test]
+fn nodes_of_many_inputs_are_refused() {
+    let joined = |inputs: usize| {
+        let model = model_on(&[4], concat(1, &vec!["x"; inputs], "y"));
+        let model = OnnxModel::from_bytes("joined.onnx", &model, Path::new("")).unwrap();
+        let options = RunOptions { engine: Engine::BuiltIn, ..RunOptions::default() };
+        model.outputs(&rows(), &options, &Silent).map(|outputs| outputs.shape().to_vec())
+    };
+    assert_eq!(joined(1 << 14).unwrap(), [3, 4 << 14]);
+    let refused = joined(60_000).unwrap_err().to_string();
+    assert!(refused.contains("it supports nodes of up to 16384 inputs, and node `y` has 60000"), "{refused}");
+}
+
+/// The engine repeats or mirrors numbers along the last two axes only, and failed on others at the first batch.
+#[test]
+fn channels_are_padded_by_constants_alone() {
+    let refused = |mode: &[u8], padded: usize| {
+        let mut pads = [0_i64; 8];
+        pads[padded] = 1;
+        let pads: Vec<u8> = pads.iter().flat_map(|pad| pad.to_le_bytes()).collect();
+        let pads = field(5, &[vec![1 << 3, 8, 2 << 3, 7], field(8, b"pads"), field(9, &pads)].concat());
+        // An attribute of type STRING, field 20.
+        let mode = field(5, &[field(1, b"mode"), field(4, mode), vec![0xa0, 1, 3]].concat());
+        let ports = [field(1, b"x"), field(1, b"pads"), field(2, b"y"), field(4, b"Pad"), mode].concat();
+        let bytes = model_on(&[1, 8, 8], [field(1, &ports), pads].concat());
+        let model = OnnxModel::from_bytes("m.onnx", &bytes, Path::new("")).unwrap();
+        let options = RunOptions { engine: Engine::BuiltIn, ..RunOptions::default() };
+        let images = Dataset::from_f32("x", 3, &[1, 8, 8], images());
+        model.outputs(&images, &options, &Silent).map(drop).map_err(|error| error.to_string())
+    };
+    refused(b"constant", 1).unwrap();
+    for mode in [&b"reflect"[..], b"edge"] {
+        refused(mode, 2).unwrap();
+        let message = refused(mode, 1).unwrap_err();
+        assert!(
+            message.contains("cannot run Pad of node `y`: with other numbers than a constant along an axis"),
+            "{message}"
+        );
+    }
+}

@@ -1,5 +1,7 @@
 //! What can go wrong, with the numbers in it.
 
+use spadework::error::Readable;
+
 /// Result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -49,7 +51,7 @@ pub enum Error {
         got: usize,
     },
     /// A radius of a column that is negative or not finite.
-    #[error("the radii must be finite and not negative, got {got} for column {column} (counted from 0)")]
+    #[error("the radii must be finite and not negative, got {} for column {column} (counted from 0)", Readable(*got))]
     Radius {
         /// The first such column.
         column: usize,
@@ -74,8 +76,8 @@ pub enum Error {
     },
     /// Columns of a category that do not exclude each other.
     #[error(
-        "the columns of category {category} must be one-hot: two numbers per column, and the larger one at most once per row, got {got} in row {row}, \
-         column {column} (counted from 0)"
+        "the columns of category {category} must be one-hot: two numbers per column, and the larger one at most once per row, got {} in row {row}, \
+         column {column} (counted from 0)", Readable(*got)
     )]
     NotOneHot {
         /// Which category.
@@ -97,7 +99,7 @@ pub enum Error {
         columns: usize,
     },
     /// A precision that is not a share of the samples.
-    #[error("the precision of a probe must be above 0 and below 1 (100 %), got {got}")]
+    #[error("the precision of a probe must be above 0 and below 1 (100 %), got {}", Readable(*got))]
     Precision {
         /// The precision asked for.
         got: f64,

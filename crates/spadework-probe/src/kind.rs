@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use spadework::error::UnknownWord;
+use spadework::error::{Readable, UnknownWord};
 
 use crate::radius::parse_radius;
 
@@ -131,7 +131,7 @@ impl fmt::Display for Probe {
             RadiusUnit::Number => "",
             RadiusUnit::Deviation => DEVIATIONS,
         };
-        write!(f, "{}:{}{unit}:{}", self.norm, self.radius, self.kind)
+        write!(f, "{}:{}{unit}:{}", self.norm, Readable(self.radius), self.kind)
     }
 }
 

@@ -52,6 +52,20 @@ def test_intervals_are_those_of_scipy(right, of):
     assert found.survived.n == of and found.document["survived"]["queries"] == 4 * of
 
 
+@pytest.mark.parametrize("width", [1, 3])
+def test_outputs_of_another_width_are_refused(points, width):
+    calls = []
+
+    def model(batch):
+        calls.append(batch)
+        two = threshold(batch)
+        return two if len(calls) < 4 else np.hstack([two, two])[:, :width]
+
+    said = f"the same number of outputs for every batch, got {width} for variant 2 after 2 for the inputs"
+    with pytest.raises(ValueError, match=said):
+        spadework.probe(model, points, perturb=lambda batch, i, rng: batch + 0.1, probes=9, precision=0)
+
+
 def test_a_perturbation_that_changes_its_argument_is_refused(points):
     def in_place(batch, variant, rng):
         batch += 1

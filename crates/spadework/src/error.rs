@@ -279,7 +279,7 @@ pub enum Error {
     },
     /// An error that a random projection cannot have.
     #[error(
-        "the relative error of a sketch must lie between {least} and {most} and fail with a probability between 0 and 1, got {got} and {failure}"
+        "the relative error of a sketch must lie between {least} and {most} and fail with a probability between 0 and 1, got {} and {}", Readable(*got), Readable(*failure)
     )]
     SketchError {
         /// Smallest error accepted.
@@ -527,7 +527,13 @@ pub fn size_in_words(bytes: u64) -> String {
 }
 
 /// A number for a message: without hundreds of zeros.
-struct Readable(f64);
+///
+/// ```
+/// use spadework::error::Readable;
+/// assert_eq!(format!("{} {}", Readable(0.25), Readable(-1e-200)), "0.25 -1e-200");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Readable(pub f64);
 
 impl std::fmt::Display for Readable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

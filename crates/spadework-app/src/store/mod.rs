@@ -22,7 +22,7 @@ use spadework::{Error as CoreError, Graph, GraphPair, ManifoldPair, SpadeParams}
 use spadework_document::solver_named;
 use spadework_document::stages::{EigenStage, GraphStage, Recipe};
 use spadework_io::output::FolderLock;
-use spadework_io::{check_mapped_files, graph_digest, outdated_digest};
+use spadework_io::{check_mapped_files, check_regular, graph_digest, outdated_digest};
 
 use self::files::{
     StoredGraphs, read_eigenpairs, read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
@@ -92,8 +92,14 @@ impl<'a> Store<'a> {
     }
 
     fn new(result: &Path, folder: &str, earlier: Earlier, session: &'a Session<'a>) -> Result<Self, Failure> {
+        let path = result.join(folder);
+        // Neither waited for nor removed.
+        graph_files(&path)
+            .iter()
+            .chain([&eigenpairs_file(&path)])
+            .try_for_each(|file| check_regular(file))?;
         Ok(Self {
-            path: result.join(folder),
+            path,
             earlier,
             session,
             sides: None,

@@ -10,26 +10,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use spadework_io::output::{Column, write_parquet};
-
 use crate::support::arrays::{Random, floats, npy, npz};
 use crate::support::{Outcome, Scene, listing, signal};
 
 fn pipe(scene: &Scene, name: &str) {
     assert!(Command::new("mkfifo").arg(scene.path().join(name)).status().unwrap().success());
-}
-
-/// A call of the shell in the folder of a scene, with `$SW` for the command.
-fn shell(scene: &Scene, script: &str) -> Outcome {
-    let output = Command::new("sh")
-        .args(["-c", script])
-        .env("SW", env!("CARGO_BIN_EXE_spadework"))
-        .current_dir(scene.path())
-        .stdin(Stdio::null())
-        .output();
-    Outcome::new(output.unwrap())
 }
 
 #[test]
@@ -66,12 +51,12 @@ fn links_stay_and_what_they_lead_to_is_written() {
     let pages = path("page");
     let reader = std::thread::spawn(move || fs::read_to_string(pages).unwrap());
     for call in ["null > printed", "out > page.html", "pages > printed"] {
-        shell(&scene, &format!("\"$SW\" report result --out {call}")).prints();
+        scene.shell(&format!("\"$SW\" report result --out {call}")).prints();
     }
     assert!(reader.join().unwrap().starts_with("<!"));
     let page = scene.read("page.html");
     assert!(page.starts_with("<!") && page.ends_with("</html>wrote out\n"), "{:?}", page.lines().last());
-    shell(&scene, "printf before > log; \"$SW\" report result --quiet --out out >> log").prints();
+    scene.shell("printf before > log; \"$SW\" report result --quiet --out out >> log").prints();
     assert!(scene.read("log").starts_with("before<!"));
     // A file is replaced where it is, whether it is there already or not.
     fs::remove_file(path("page")).unwrap();
@@ -113,6 +98,30 @@ fn a_pipe_under_the_name_of_a_result_is_not_read() {
     // As an endless one would be.
     symlink("/dev/null", scene.path().join("result/result.json")).unwrap();
     scene.run("report result --output page.html").refuses(2, &["result.json", "a device"]);
+}
+
+/// The stages of a result, too, are neither waited for nor removed.
+#[test]
+fn pipes_and_devices_under_the_names_of_stages_stay() {
+    let scene = Scene::with_model();
+    let graph = "graph --quiet --inputs x.npy --outputs y.npy --out result";
+    scene.run(graph).prints();
+    scene.run("eigen result --quiet").prints();
+    for (file, calls) in [
+        ("eigenpairs.npz", &["eigen result", "scores result", "eigen result --force"][..]),
+        ("output_graph.npz", &[graph, "eigen result", &format!("{graph} --force")][..]),
+    ] {
+        let path = scene.path().join("result/stages").join(file);
+        fs::remove_file(&path).unwrap();
+        pipe(&scene, &format!("result/stages/{file}"));
+        for call in calls {
+            scene.run(call).refuses(2, &[file, "expected a regular file, got a pipe or a device"]);
+        }
+        assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+    }
+    scene.make_folder("other/.unfinished");
+    symlink("/dev/null", scene.path().join("other/.unfinished/input_graph.npz")).unwrap();
+    scene.score("--quiet --out other").refuses(2, &["input_graph.npz", "a device"]);
 }
 
 /// Long enough to be looked at while it runs.
@@ -258,93 +267,16 @@ fn a_file_that_is_shortened_or_rewritten_during_a_run_is_named() {
     let outcome = Outcome::new(child.wait_with_output().unwrap());
     outcome.refuses(2, &["x.npy", "was changed while it was read"]);
     assert!(!scene.path().join("result/result.json").exists());
-}
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
-/// For calls with little memory. The first allocation of another thread makes glibc ask for 128 MiB of addresses, for a moment.
-const ONE_ARENA: &str = "MALLOC_ARENA_MAX=1 RAYON_NUM_THREADS=1";
-
-#[test]
-fn small_files_take_little_memory() {
-    let scene = Scene::with_model();
-    // 100 MB of text in 100 kB, as one line and as one column.
-    let line = [b"1,".repeat(50_000_000), b"1\n".to_vec()].concat();
-    scene.write("line.csv.gz", gzip(&line));
-    scene.write("column.csv.gz", gzip(&b"1\n".repeat(50_000_000)));
-    scene.write("plain.csv", b"1,2\n".iter().chain(&b"1,".repeat(5_000_000)).copied().collect::<Vec<u8>>());
-    for file in ["line.csv.gz", "column.csv.gz", "plain.csv"] {
-        // In KiB: the program itself, the text and the numbers.
-        let call = format!("ulimit -v 1000000; {ONE_ARENA} \"$SW\" score --inputs {file} --outputs y.npy");
-        shell(&scene, &call).refuses(2, &[file]);
-    }
-}
-
-/// A column of equal numbers takes a few kilobytes in a file. In memory it takes what its numbers take, once.
-#[test]
-fn parquet_columns_take_the_memory_of_their_numbers() {
-    let scene = Scene::with_model();
-    let rows = 16_000_000;
-    let path = |name: &str| scene.path().join(name);
-    write_parquet(&path("doubles.parquet"), &[("a", Column::F64(&vec![0.0; rows]))]).unwrap();
-    write_parquet(&path("integers.parquet"), &[("a", Column::I64(&vec![0; rows]))]).unwrap();
-    assert!(fs::metadata(path("doubles.parquet")).unwrap().len() < 128 << 10);
-    // 128 MB of numbers and the program itself.
-    let call = format!("ulimit -v 320000; {ONE_ARENA} \"$SW\" score --outputs y.npy");
-    for file in ["doubles.parquet", "integers.parquet"] {
-        shell(&scene, &format!("{call} --inputs {file}")).refuses(2, &[file, "got 16000000 inputs"]);
-    }
-    shell(&scene, &format!("{call} --inputs x.npy --labels integers.parquet"))
-        .refuses(2, &["integers.parquet", "got 16000000"]);
-    // A page of 900 MB in 28 kB, whose words would be counted when it is unpacked.
-    let regressions = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-io/tests/regressions");
-    shell(&scene, &format!("{call} --inputs x.npy --labels '{regressions}/page_of_long_words.parquet'"))
-        .refuses(2, &["page_of_long_words.parquet", "may unpack to at most"]);
-    // As many as 128 MiB hold, and one more.
-    write_parquet(&path("more.parquet"), &[("a", Column::F64(&vec![0.0; (128 << 20) / 8 + 1]))]).unwrap();
-    shell(&scene, &format!("{call} --inputs more.parquet"))
-        .refuses(2, &["more.parquet", "may unpack to at most"]);
-}
-
-#[test]
-fn what_does_not_fit_into_memory_is_refused() {
-    let scene = Scene::with_many_samples();
-    let call = format!("ulimit -v 500000; {ONE_ARENA} \"$SW\" score -k 4400 --inputs x.npy --outputs y.npy");
-    shell(&scene, &call).refuses(3, &["neighbor lists would need", "MiB of memory"]);
-}
-
-/// Wherever an allocation fails, the call ends with one of the codes that mean something, and says why.
-#[test]
-fn allocations_that_fail_end_with_a_message() {
-    let scene = Scene::with_many_samples();
-    scene.write("x.csv", "0.25,0.5,0.75,1\n".repeat(30_000));
-    let mut failed = 0;
-    for call in ["score --inputs x.npy --outputs y.npy --out result", "score --inputs x.csv --outputs x.csv"]
-    {
-        for kibibytes in (60_000..200_000).step_by(10_000) {
-            let script = format!("ulimit -v {kibibytes}; RAYON_NUM_THREADS=1 exec \"$SW\" {call}");
-            let output = Command::new("sh")
-                .args(["-c", &script])
-                .envs([("SW", env!("CARGO_BIN_EXE_spadework")), ("RUST_BACKTRACE", "0")])
-                .current_dir(scene.path())
-                .output()
-                .unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            let code = output.status.code();
-            assert!(matches!(code, Some(0 | 2 | 3)), "{code:?} with {kibibytes} KiB: {stderr}");
-            if code == Some(0) {
-                break;
-            }
-            failed += 1;
-            assert!(stderr.lines().any(|line| line.starts_with("error: ")), "{stderr}");
-            assert!(stderr.lines().count() < 8, "{stderr}");
-        }
-    }
-    assert!(failed > 2, "memory was short {failed} times");
+    // Numbers that the search could not have been given: it stops at what they break.
+    scene.write("x.npy", floats(500, &values));
+    let child = started(&scene, "");
+    until_mapped(&child);
+    let mut file = File::options().write(true).open(scene.path().join("x.npy")).unwrap();
+    file.write_all(&floats(500, &vec![f32::NAN; 3000 * 500])).unwrap();
+    drop(file);
+    let outcome = Outcome::new(child.wait_with_output().unwrap());
+    outcome.refuses(2, &["x.npy", "was changed while it was read"]);
 }
 
 #[test]
@@ -353,13 +285,13 @@ fn without_threads_the_work_is_done_by_one() {
     let expected = scene.score("--quiet").prints();
     // Stacks so large that the address space has room for one.
     let call = "ulimit -v 2500000; RUST_MIN_STACK=1500000000 RAYON_NUM_THREADS=8 \"$SW\" score --inputs x.npy --outputs y.npy";
-    let printed = shell(&scene, call).notes(&["no more threads could be started; one is used"]);
+    let printed = scene.shell(call).notes(&["no more threads could be started; one is used"]);
     let without_times =
         |text: &str| text.lines().filter(|line| !line.contains(" s")).collect::<Vec<_>>().join("\n");
     assert_eq!(without_times(&printed), without_times(&expected));
     // More than any machine can start.
     let call = "RAYON_NUM_THREADS=100000000 \"$SW\" score --inputs x.npy --outputs y.npy";
-    let printed = shell(&scene, call).notes(&["RAYON_NUM_THREADS is more than this machine can use"]);
+    let printed = scene.shell(call).notes(&["RAYON_NUM_THREADS is more than this machine can use"]);
     assert_eq!(without_times(&printed), without_times(&expected));
 }
 
@@ -413,6 +345,33 @@ fn control_characters_of_a_name_are_not_printed() {
     scene.score("--quiet --out result").prints();
     let output = scene.command("report result --output").arg("page\u{1b}[31m.html").output().unwrap();
     assert_eq!(Outcome::new(output).prints(), "wrote page\\u{1b}[31m.html\n");
+    // By the parser of the command line: more files than a pattern was to match, and a value.
+    let output =
+        scene.command("report result").args(["--output", "a", "b\u{1b}]0;x\u{7}\r"]).output().unwrap();
+    Outcome::new(output).misused(&["b\\u{1b}]0;x\\u{7}\\r"]);
+    let output = scene.command("score --graph").arg("knn\u{8}").output().unwrap();
+    Outcome::new(output).misused(&["knn\\u{8}"]);
+}
+
+/// Plain notation has hundreds of zeros.
+#[test]
+fn messages_have_no_hundreds_of_zeros() {
+    let scene = Scene::with_network();
+    scene.write("graph.csv", "p,q,weight\n0,1,-1e-200\n");
+    scene
+        .run("score --input-graph graph.csv --output-graph graph.csv")
+        .refuses(2, &["line 2: a weight must be positive and finite, got -1e-200"]);
+    scene.write("radii.csv", "1\n1\n-1e-200\n1\n");
+    for (probe, said) in [
+        ("linf:1 --probe-radii radii.csv", "not negative, got -1e-200 for column 2"),
+        ("linf:1e300", "the radius of --probe is 1e300, but the inputs only range from"),
+    ] {
+        let call = format!("score --quiet --inputs x.npy --model mlp.onnx --probe {probe}");
+        scene.run(&call).refuses(2, &[said]);
+    }
+    let outcome = scene.run("score --inputs x.npy --model mlp.onnx --probe linf:1e-200 --probes 9");
+    assert!(outcome.stderr.contains("linf:1e-200:search"), "{}", outcome.stderr);
+    outcome.notes(&[]);
 }
 
 #[test]

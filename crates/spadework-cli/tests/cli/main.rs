@@ -16,6 +16,7 @@ mod graphs;
 mod hardening;
 mod help;
 mod interrupt;
+mod memory;
 mod metrics;
 mod models;
 mod new_samples;

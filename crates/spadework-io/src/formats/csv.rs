@@ -13,25 +13,34 @@ use crate::labels::Labels;
 use crate::stream::{GZIP_MAGIC, check_promise, gunzip};
 use crate::table::Table;
 
+/// Bytes of a cell once it has been read as a number.
+const NUMBER: usize = size_of::<f64>();
+/// The same as a word of its own: what points to it, and the least that it takes itself.
+const WORD: usize = size_of::<String>() + 32;
+
 /// The numbers of all columns, or of the one called `key`.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
-    let text = plain_text(bytes, name)?;
+    let text = plain_text(bytes, NUMBER, name)?;
     let rows = Rows::open(&text, key, name)?;
     let columns: Vec<usize> = rows.columns.clone().collect();
-    read_numbers(rows, &columns, name)
+    read_numbers(rows, &columns, bytes.len(), name)
 }
 
 /// The numbers of all columns but some.
 pub(crate) fn parse_without(bytes: &[u8], without: &[&str], name: &str) -> Result<Table> {
-    let text = plain_text(bytes, name)?;
+    let text = plain_text(bytes, NUMBER, name)?;
     let rows = Rows::open(&text, None, name)?;
     let titles = rows.header.as_ref().map(|header| titles(header, 0..header.len())).unwrap_or_default();
     let left_out = places(&titles, without, Format::Csv, name)?;
     let columns: Vec<usize> = rows.columns.clone().filter(|column| !left_out.contains(column)).collect();
-    read_numbers(rows, &columns, name)
+    read_numbers(rows, &columns, bytes.len(), name)
 }
 
-fn read_numbers(mut rows: Rows<'_>, columns: &[usize], name: &str) -> Result<Table> {
+/// Numbers of some columns of a text that had so many bytes.
+fn read_numbers(mut rows: Rows<'_>, columns: &[usize], length: usize, name: &str) -> Result<Table> {
+    if let Some(header) = &rows.header {
+        check_promise(header.len().saturating_mul(WORD), length, name)?;
+    }
     let (mut values, mut count) = (Vec::new(), 0);
     while let Some(line) = rows.next_row()? {
         for &column in columns {
@@ -62,7 +71,7 @@ fn names(header: &csv::ByteRecord, columns: impl Iterator<Item = usize>) -> Opti
 
 /// The cells of the only column, or of the one called `key`, as they are written; without a key the first line is one of them.
 pub(crate) fn words(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Vec<String>> {
-    let text = plain_text(bytes, name)?;
+    let text = plain_text(bytes, WORD, name)?;
     let mut rows = Rows::open(&text, key, name)?;
     if rows.columns.len() > 1 {
         return Err(Error::IdShape { name: name.to_owned(), columns: rows.columns.len() });
@@ -80,7 +89,7 @@ pub(crate) fn words(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Vec<S
 
 /// The numbers of one column below a header, NaN where a cell is empty; none where there is no such column.
 pub(crate) fn sparse_column(bytes: &[u8], column: &str, name: &str) -> Result<Option<Vec<f64>>> {
-    let text = plain_text(bytes, name)?;
+    let text = plain_text(bytes, NUMBER, name)?;
     let mut lines = Lines::open(&text, name);
     let header = lines.next().ok_or_else(|| Error::EmptyTable { name: name.to_owned() })??;
     let Some(at) = header.cells.iter().position(|cell| cell == column.as_bytes()) else { return Ok(None) };
@@ -98,7 +107,7 @@ pub(crate) fn sparse_column(bytes: &[u8], column: &str, name: &str) -> Result<Op
 
 /// Integers or words of the only column, or of the one called `key`.
 pub(crate) fn labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
-    let text = plain_text(bytes, name)?;
+    let text = plain_text(bytes, WORD, name)?;
     let mut rows = Rows::open(&text, key, name)?;
     let column = rows.columns.start;
     let word =
@@ -180,14 +189,14 @@ fn wrong_cell(line: &Line, index: usize, header: Option<&csv::ByteRecord>, name:
     Error::Cell { name: name.to_owned(), line: line.number, column: format!("{}{title}", index + 1), got }
 }
 
-/// Unpacked, and without the mark that some editors put in front of UTF-8.
-pub(super) fn plain_text<'a>(bytes: &'a [u8], name: &str) -> Result<Cow<'a, [u8]>> {
+/// Unpacked, and without the mark that some editors put in front of UTF-8. A cell takes `cell_bytes` bytes once it has been read: in
+/// the text it may take two.
+pub(super) fn plain_text<'a>(bytes: &'a [u8], cell_bytes: usize, name: &str) -> Result<Cow<'a, [u8]>> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     if bytes.starts_with(GZIP_MAGIC) {
         let text = gunzip(bytes, name)?;
-        // A cell of two bytes becomes a number of eight.
         let cells = text.iter().filter(|byte| matches!(byte, b',' | b';' | b'\t' | b'\n')).count();
-        check_promise(cells.saturating_mul(size_of::<f64>()), bytes.len(), name)?;
+        check_promise(cells.saturating_mul(cell_bytes), bytes.len(), name)?;
         return Ok(Cow::Owned(text.strip_prefix(MARK).map(<[u8]>::to_vec).unwrap_or(text)));
     }
     Ok(Cow::Borrowed(bytes.strip_prefix(MARK).unwrap_or(bytes)))

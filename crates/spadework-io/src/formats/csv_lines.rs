@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::ops::Range;
 
-use csv::{ByteRecord, ReaderBuilder, Trim};
+use csv::{ByteRecord, ReaderBuilder};
 
 use super::csv_header::{Heading, check_index};
 use crate::error::{Error, Format, Result};
@@ -65,7 +65,6 @@ impl<'a> Lines<'a> {
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .trim(Trim::All)
             .delimiter(sniff_delimiter(text))
             .from_reader(text);
         Self { text, reader, width: 0, name }
@@ -80,6 +79,10 @@ impl<'a> Lines<'a> {
         })?;
         if !found {
             return Ok(None);
+        }
+        // Trimming copies the line, which may be as long as the file.
+        if cells.iter().any(has_blanks) {
+            cells.trim();
         }
         let number = cells.position().map_or(0, |start| self.line_number(start));
         if self.width == 0 {
@@ -98,6 +101,12 @@ impl<'a> Lines<'a> {
         let blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
         start.line() + blank.filter(|byte| **byte == b'\n').count() as u64
     }
+}
+
+/// Whether a cell begins or ends with something that trimming takes away.
+fn has_blanks(cell: &[u8]) -> bool {
+    let is_blank = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_whitespace() || *byte == 0x0b);
+    is_blank(cell.first()) || is_blank(cell.last())
 }
 
 impl Iterator for Lines<'_> {

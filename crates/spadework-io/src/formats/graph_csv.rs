@@ -10,9 +10,12 @@ use super::csv_lines::Lines;
 use crate::edge_list::EdgeList;
 use crate::error::{Result, excerpt};
 
+/// Bytes of an end of an edge once the graph is made, next to the list that it is made of.
+const END: usize = 16;
+
 pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
     let name = edges.name();
-    let text = plain_text(bytes, name)?;
+    let text = plain_text(bytes, END, name)?;
     for (at, line) in Lines::open(&text, name).enumerate() {
         let line = line?;
         let cells = &line.cells;

@@ -9,8 +9,11 @@ pub(crate) const MAGIC: &[u8] = b"%%MatrixMarket";
 const BANNER: &str = "the file must begin with `%%MatrixMarket matrix coordinate`, then real, integer or pattern, then general or symmetric";
 const SIZE: &str = "the line of sizes must be rows, columns and entries";
 
+/// Bytes of an entry, which is a line, once the graph is made, next to the list that it is made of.
+const ENTRY: usize = 32;
+
 pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
-    let text = plain_text(bytes, edges.name())?;
+    let text = plain_text(bytes, ENTRY, edges.name())?;
     let lines = (1_u64..).zip(text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii));
     let mut lines = lines.map(|(number, line)| (number, String::from_utf8_lossy(line)));
     let (_, banner) = lines.next().unwrap_or_default();

@@ -52,7 +52,7 @@ fn read(
     let description = Description { shape, element, endian: Endian::Big, layout: Layout::RowMajor };
     let promised = description.byte_len(name)?;
     if let Some(packed) = packed {
-        check_promise(promised, packed, name)?;
+        check_promise(description.kept_len(name)?, packed, name)?;
     }
     let values = read_promised(stream, promised, name, wrap)?;
     RawArray::new(description, values, name)

@@ -35,7 +35,7 @@ pub(crate) fn read(
 ) -> Result<RawArray<'static>> {
     let description = read_description(&mut stream, name, &wrap)?;
     let promised = description.byte_len(name)?;
-    check_promise(promised, packed, name)?;
+    check_promise(description.kept_len(name)?, packed, name)?;
     let values = read_promised(stream, promised, name, wrap)?;
     RawArray::new(description, values, name)
 }

@@ -3,8 +3,12 @@
 use super::npz;
 use crate::array::RawArray;
 use crate::error::{Error, Result};
+use crate::stream::check_promise;
 
 const KEYS: [&str; 5] = ["format", "shape", "indptr", "indices", "data"];
+
+/// Bytes of an entry: its value, its place, and both again while entries are sorted. In the file it may take two.
+const ENTRY: usize = 40;
 
 /// A compressed matrix.
 pub(crate) struct Compressed {
@@ -56,7 +60,9 @@ impl Compressed {
         };
         check(rows, columns)?;
         let by_columns = format == "csc";
-        let (starts, indices, data) = (member("indptr")?, member("indices")?, member("data")?);
+        let (starts, indices) = (member("indptr")?, member("indices")?);
+        check_promise(count(&indices).saturating_mul(ENTRY), bytes.len(), name)?;
+        let data = member("data")?;
         let starts = line_starts(&starts, if by_columns { columns } else { rows }, count(&indices), name)?;
         if count(&data) != count(&indices) {
             let expected = format!("there must be as many values as indices ({})", count(&indices));

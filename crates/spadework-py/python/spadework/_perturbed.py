@@ -247,6 +247,8 @@ class _Answers:
         self._whole = isinstance(inputs, GraphData)
         self._chosen = chosen
         self._tolerance = None if tolerance is None else number(tolerance, "tolerance")
+        # Numbers per sample, once the model was called.
+        self._columns: int | None = None
         # A graph is perturbed and run as a whole; its nodes are the samples.
         self.batch = inputs if self._whole else take(inputs, chosen)
 
@@ -259,6 +261,13 @@ class _Answers:
             )
         if self._whole:
             outputs = outputs[self._chosen]
+        columns = 1 if outputs.ndim == 1 else outputs.shape[1]
+        if self._columns not in (None, columns):
+            raise ValueError(
+                f"the model must return the same number of outputs for every batch, got {columns} for {about} after "
+                f"{self._columns} for the inputs"
+            )
+        self._columns = columns
         if outputs.dtype.kind == "f" and not np.all(np.isfinite(outputs)):
             raise ValueError(f"outputs of the model must be finite, got NaN or infinity for {about}")
         if outputs.ndim == 2 and outputs.shape[1] == 1:

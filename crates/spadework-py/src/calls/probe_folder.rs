@@ -10,7 +10,7 @@ use spadework_app::{Failure as AppFailure, KeptProbes};
 use spadework_document::stages::Recipe;
 use spadework_io::digest_bytes;
 
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 
 /// The folder of one probe; other processes cannot write to it meanwhile.
 #[pyclass(frozen, module = "spadework._native")]
@@ -26,19 +26,23 @@ impl ProbeFolder {
         asked: BTreeMap<String, String>,
         data: BTreeMap<String, PyBackedBytes>,
     ) -> PyResult<Self> {
-        let recipe = asked.iter().fold(Recipe::new(), |recipe, (name, value)| recipe.with(name, value));
-        let recipe = data.iter().fold(recipe, |recipe, (name, bytes)| recipe.with(name, digest_bytes(bytes)));
-        KeptProbes::open(&path, recipe).map(Self).map_err(|failure| exception(py, failure))
+        guarded(py, || {
+            let recipe = asked.iter().fold(Recipe::new(), |recipe, (name, value)| recipe.with(name, value));
+            let recipe =
+                data.iter().fold(recipe, |recipe, (name, bytes)| recipe.with(name, digest_bytes(bytes)));
+            KeptProbes::open(&path, recipe).map(Self)
+        })
     }
 
     /// Refuses a model of other outputs than those that the folder is of.
     fn recognize(&self, py: Python<'_>, outputs: &[u8]) -> PyResult<()> {
-        self.0.recognize(&digest_bytes(outputs)).map_err(|failure| exception(py, failure))
+        guarded(py, || self.0.recognize(&digest_bytes(outputs)))
     }
 
     /// What an earlier call kept.
-    fn stored<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyBytes>> {
-        self.0.stored(name).map(|state| PyBytes::new(py, &state))
+    fn stored<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let state = guarded(py, || Ok(self.0.stored(name)))?;
+        Ok(state.map(|state| PyBytes::new(py, &state)))
     }
 
     /// Whether it is time to keep something again.
@@ -48,10 +52,11 @@ impl ProbeFolder {
 
     /// Keeps something instead of what was kept before.
     fn keep(&self, py: Python<'_>, name: &str, state: &[u8]) -> PyResult<()> {
-        self.0.keep(name, state).map_err(|failure| exception(py, failure))
+        guarded(py, || self.0.keep(name, state))
     }
 }
 
-fn exception(py: Python<'_>, failure: AppFailure) -> PyErr {
-    Failure::App(failure).into_exception(py)
+/// What a folder says, with its failures and panics as exceptions.
+fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> Result<T, AppFailure>) -> PyResult<T> {
+    without_panics(|| work().map_err(|failure| Failure::App(failure).into_exception(py)))
 }

@@ -117,6 +117,14 @@ impl Scene {
         command
     }
 
+    /// A script of the shell, with `$SW` for the command.
+    #[cfg(unix)]
+    pub(crate) fn shell(&self, script: &str) -> Outcome {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).env("SW", env!("CARGO_BIN_EXE_spadework"));
+        Outcome::new(shell.current_dir(self.path()).stdin(Stdio::null()).output().unwrap())
+    }
+
     /// Calls the command.
     pub(crate) fn run(&self, arguments: &str) -> Outcome {
         Outcome::new(self.command(arguments).output().unwrap())
