@@ -1,6 +1,6 @@
 //! How often the interval of the model score holds: many sets of samples from the same source, and for each whether its
 //! interval has the median score of all sets of that size in it. An experiment, minutes long, and so ignored:
-//! `cargo test --release -p spadework --test core -- interval_coverage --ignored --nocapture`.
+//! `cargo test --release -p spadework --test suite -- interval_coverage --ignored --nocapture`.
 //! Its figures are in `docs/decisions/`.
 
 use crate::support::{gaussian, gaussians, rng};
