@@ -82,8 +82,8 @@ def places_of_the_library() -> dict[str, dict[str, str]]:
     return {
         "ORT_DYLIB_PATH": {"ORT_DYLIB_PATH": library},
         "the interpreter on the path": {"PATH": str(prefix / "bin")},
-        "the active environment": {"PATH": "/nowhere", "VIRTUAL_ENV": str(prefix)},
-        "the library path": {"PATH": "/nowhere", "LD_LIBRARY_PATH": str(package / "capi")},
+        "the active environment": {"VIRTUAL_ENV": str(prefix)},
+        "the library path": {"LD_LIBRARY_PATH": str(package / "capi")},
     }
 
 
@@ -99,7 +99,7 @@ def check_forest(spadework: str, folder: Path) -> None:
         for place, variables in places_of_the_library().items():
             (folder / "y.npy").unlink(missing_ok=True)
             arguments = [spadework, "predict", *files, *(["--output-name", name] if name else [])]
-            done = subprocess.run(arguments, capture_output=True, text=True, check=False, env={"HOME": "/nowhere", **variables})
+            done = subprocess.run(arguments, capture_output=True, text=True, check=False, env={"HOME": str(folder), **variables})
             ran = done.returncode == 0 and np.abs(np.load(folder / "y.npy").reshape(values.shape) - values).max() <= 1e-6
             # A note says which library ran the model, and why.
             told = "run by onnxruntime (" in done.stderr and "TreeEnsembleClassifier" in done.stderr
