@@ -291,12 +291,19 @@ fn runner(
     };
     match (&options.onnxruntime, options.engine) {
         (Some(place), _) => by(place, None),
-        (None, Engine::OnnxRuntime) => by(&library::found().ok_or(ModelError::NoLibrary)?, None),
+        (None, Engine::OnnxRuntime) => {
+            let found = library::found().map_err(|reason| ModelError::Library { reason })?;
+            by(&found.ok_or(ModelError::NoLibrary)?, None)
+        }
         (None, Engine::BuiltIn) => Ok((decoded.runner(input, shape, outputs)?, None)),
         (None, Engine::Auto) => match decoded.runner(input, shape, outputs) {
             Err(refusal) if refusal.is_of_the_built_in() => match library::found() {
-                Some(place) => by(&place, Some(refusal.why_not_built_in())),
-                None => Err(refusal),
+                Ok(Some(place)) => by(&place, Some(refusal.why_not_built_in())),
+                Ok(None) => Err(refusal),
+                Err(reason) => {
+                    let reason = format!("{reason}; it is needed, since {}", refusal.why_not_built_in());
+                    Err(ModelError::Library { reason })
+                }
             },
             runner => Ok((runner?, None)),
         },

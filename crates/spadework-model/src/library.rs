@@ -12,15 +12,16 @@ pub fn look_in_modules(folders: Vec<PathBuf>) {
     let _ = MODULES.set(folders);
 }
 
-/// The library: where `ORT_DYLIB_PATH` says it is, in Python's package, or where libraries are installed.
-pub(super) fn found() -> Option<PathBuf> {
-    let said = variable("ORT_DYLIB_PATH").map(PathBuf::from);
-    if said.is_some() {
-        return said.and_then(|place| in_place(&place).ok());
+/// The library: where `ORT_DYLIB_PATH` says it is, in Python's package, or where libraries are installed. What the variable names must be there:
+/// another library in its place would not be what the user asked for.
+pub(super) fn found() -> Result<Option<PathBuf>, String> {
+    if let Some(place) = variable("ORT_DYLIB_PATH") {
+        let named = in_place(Path::new(&place)).map(Some);
+        return named.map_err(|reason| format!("{reason} (ORT_DYLIB_PATH names it)"));
     }
     let modules = MODULES.get().cloned().unwrap_or_default().into_iter().chain(python_modules());
     let packages = modules.map(|folder| folder.join("onnxruntime"));
-    packages.chain(library_folders()).find_map(|place| in_folder(&place))
+    Ok(packages.chain(library_folders()).find_map(|place| in_folder(&place)))
 }
 
 /// The library itself, or the one in a folder, as Python's package has it.

@@ -1,13 +1,11 @@
 //! Indices against scikit-learn, dense linear algebra and SciPy; `scripts/make_index_fixtures.py` documents the fields.
 
-mod support;
-
+use crate::support::{Stopped, assert_relative, pair};
 use serde_json::Value;
 use spadework::graph::generators::{cycle, path};
 use spadework::pipeline::AverageIndices;
 use spadework::scores::Spread;
 use spadework::{Error, Graph, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
-use support::{Stopped, assert_relative, pair};
 
 struct Fixture(Value);
 

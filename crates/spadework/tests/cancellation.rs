@@ -1,19 +1,17 @@
 //! Stopping a run, and running out of iterations.
 
-mod support;
-
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::fixtures;
+use crate::support::{Stopped, paired, smooth_model};
 use spadework::eigen::{Certainty, EigenMethod, EigenParams};
 use spadework::graph::Connectivity;
 use spadework::graph::generators::path;
 use spadework::monitor::Stage;
 use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch};
 use spadework::{Error, Graph, Monitor, PairedSamples, Samples, Silent, SpadeParams, evaluate};
-use support::fixtures;
-use support::{Stopped, paired, smooth_model};
 
 /// Enough samples for several blocks of a search and for the iterative method.
 const SAMPLES: usize = 2500;
@@ -211,7 +209,7 @@ fn residuals_of_an_iteration_that_did_not_converge_are_finite() {
 #[test]
 fn pairs_that_miss_the_tolerance_are_not_returned() {
     let edge = Graph::from_edges(100, &[(0, 99)]).unwrap();
-    let graphs = support::pair(edge, path(100));
+    let graphs = crate::support::pair(edge, path(100));
     for method in [EigenMethod::Dense, EigenMethod::Davidson] {
         let params = EigenParams::default().with_eigenpairs(2).with_method(method).with_max_iterations(50);
         if let Ok(pairs) = spadework::eigen::dominant_eigenpairs(&graphs, &params) {

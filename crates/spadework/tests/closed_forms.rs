@@ -1,14 +1,12 @@
 //! Graphs whose eigenvalues and scores are known in closed form, by the dense method and by the iteration.
 
-mod support;
-
 use std::f64::consts::PI;
 
+use crate::support::{assert_all_relative, assert_relative, edge_scores, node_scores, pair, solve};
 use spadework::eigen::{EigenMethod, GeneralizedEigenpairs};
 use spadework::graph::generators::{complete, cycle, grid, path, star};
 use spadework::laplacian::Laplacian;
 use spadework::{Graph, GraphPair};
-use support::{assert_all_relative, assert_relative, edge_scores, node_scores, pair, solve};
 
 /// Below 1e-10 every eigenvalue asked for is proved by its residual: some eigenvalue lies within this fraction.
 const TOLERANCE: f64 = 1e-10;

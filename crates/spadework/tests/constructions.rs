@@ -1,10 +1,11 @@
 //! Every way of making graphs, against NumPy, SciPy and scikit-learn (`scripts/make_graph_fixtures.py`) and against what
 //! follows from the definitions.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::{
+    assert_all_relative, assert_relative, bits, gaussians, laws, pair, paired, rng, smooth_model, solve,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 use spadework::eigen::{Certainty, EigenMethod, EnclosureMethod};
@@ -18,9 +19,6 @@ use spadework::samples::Side;
 use spadework::{
     Error, Graph, GraphPair, Manifold, ManifoldPair, PairedSamples, Samples, Silent, SpadeParams,
     SpadeReport, evaluate,
-};
-use support::{
-    assert_all_relative, assert_relative, bits, gaussians, laws, pair, paired, rng, smooth_model, solve,
 };
 
 fn numbers(json: &Value) -> Vec<f64> {
@@ -326,7 +324,7 @@ fn chosen_edges_serve_better_than_random_ones() {
     let in_tree: Vec<_> = tree.graph().edges().map(|(p, q, _)| (p, q)).collect();
     let mut others: Vec<_> =
         whole.graph().edges().map(|(p, q, _)| (p, q)).filter(|e| !in_tree.contains(e)).collect();
-    let order = support::shuffled(others.len(), &mut rng(3));
+    let order = crate::support::shuffled(others.len(), &mut rng(3));
     others = order.into_iter().take(more).map(|at| others[at]).collect();
     let random = Graph::from_edges(400, &[in_tree, others].concat()).unwrap();
     let values = all_eigenvalues(whole.graph(), &random);

@@ -1,10 +1,12 @@
 //! The same seed gives the same bits whatever the number of threads, and the result does not depend on the seed or on
 //! the order of the samples beyond its tolerance.
 
-mod support;
-
 use std::num::NonZeroUsize;
 
+use crate::support::resistance::{PseudoInverse, root_score_error, score_error};
+use crate::support::{
+    assert_all_relative, bits, node_scores, paired, reordered, rng, shuffled, smooth_model, solve,
+};
 use rand::RngExt;
 use rayon::ThreadPoolBuilder;
 use spadework::eigen::{Certainty, EigenMethod, EigenParams, EigenProblem};
@@ -12,10 +14,6 @@ use spadework::graph::ConnectedGraph;
 use spadework::graph::generators::grid;
 use spadework::kernels::{Kernels, with_kernels};
 use spadework::{Graph, GraphPair, PairedSamples, Silent, SpadeParams, SpadeReport, evaluate};
-use support::resistance::{PseudoInverse, root_score_error, score_error};
-use support::{
-    assert_all_relative, bits, node_scores, paired, reordered, rng, shuffled, smooth_model, solve,
-};
 
 const THREADS: [usize; 3] = [1, 2, 8];
 

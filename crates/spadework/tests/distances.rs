@@ -1,9 +1,11 @@
 //! Distances, distortions, cuts and spectra of two graphs against SciPy, closed forms and the paper's theorems.
 
-mod support;
-
 use std::f64::consts::PI;
 
+use crate::support::distances::{DistanceFixture, all};
+use crate::support::{
+    Stopped, assert_all_relative, assert_relative, edge_scores, gaussians, pair, paired, rng, solve,
+};
 use faer::linalg::solvers::DenseSolveCore;
 use spadework::eigen::{EigenMethod, EigenParams, lowest_modes};
 use spadework::graph::generators::{complete, cycle, grid, path, star};
@@ -16,10 +18,6 @@ use spadework::scores::{
     RiemannianDistance, sparsest_cut,
 };
 use spadework::{Error, Graph, GraphPair, Silent, SpadeParams, evaluate};
-use support::distances::{DistanceFixture, all};
-use support::{
-    Stopped, assert_all_relative, assert_relative, edge_scores, gaussians, pair, paired, rng, solve,
-};
 
 /// What we promise. The dense inverses are better: on these graphs cond(L) times ε is about 1e-13.
 const DENSE_ERROR: f64 = RESISTANCE_ERROR;

@@ -1,14 +1,12 @@
 //! How certain the model score is: proofs, and bounds that hold with a stated probability.
 
-mod support;
-
+use crate::support::{fixtures, pair, solve};
 use spadework::eigen::{
     Certainty, EigenMethod, EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs,
 };
 use spadework::graph::generators::{cycle, grid, path, star};
 use spadework::neighbors::Ties;
 use spadework::{Graph, GraphPair, Silent, SpadeParams, evaluate};
-use support::{fixtures, pair, solve};
 
 /// A proof: the dense value lies inside, and the proof costs next to nothing in width.
 #[test]

@@ -1,15 +1,13 @@
 //! How often the interval of the model score holds: many sets of samples from the same source, and for each whether its
 //! interval has the median score of all sets of that size in it. An experiment, minutes long, and so ignored:
-//! `cargo test --release -p spadework --test interval_coverage -- --ignored --nocapture`.
+//! `cargo test --release -p spadework --test suite -- interval_coverage --ignored --nocapture`.
 //! Its figures are in `docs/decisions/`.
 
-mod support;
-
+use crate::support::{gaussian, gaussians, rng};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use spadework::pipeline::intervals;
 use spadework::{ModelSet, PairedSamples, Samples, Silent, SpadeParams, evaluate};
-use support::{gaussian, gaussians, rng};
 
 const SAMPLES: usize = 1000;
 /// Sets whose median score is taken for the truth, and those of them that get an interval.
@@ -24,7 +22,7 @@ type Source = fn(&mut ChaCha8Rng) -> Set;
 
 /// Six normal numbers through three tanh.
 fn smooth(rng: &mut ChaCha8Rng) -> Set {
-    let weights = gaussians(18, &mut support::rng(99));
+    let weights = gaussians(18, &mut crate::support::rng(99));
     let inputs = gaussians(SAMPLES * 6, rng);
     let output = |row: &[f64], j: usize| (0..6).map(|i| row[i] * weights[3 * i + j]).sum::<f64>().tanh();
     let outputs = inputs.chunks(6).flat_map(|row| (0..3).map(move |j| output(row, j))).collect();
@@ -33,7 +31,7 @@ fn smooth(rng: &mut ChaCha8Rng) -> Set {
 
 /// Five overlapping clouds in eight dimensions, and logits that saturate.
 fn classifier(rng: &mut ChaCha8Rng) -> Set {
-    let centers: Vec<f64> = gaussians(40, &mut support::rng(99)).iter().map(|v| 1.5 * v).collect();
+    let centers: Vec<f64> = gaussians(40, &mut crate::support::rng(99)).iter().map(|v| 1.5 * v).collect();
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
     for _ in 0..SAMPLES {
         let class = rng.random_range(0..5_usize);

@@ -1,17 +1,15 @@
 //! An evaluation that keeps its steps is the evaluation that keeps nothing: one walk, bit by bit.
 
-mod support;
-
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::paired;
 use spadework::graph::GraphKind;
 use spadework::monitor::Stage;
 use spadework::pipeline::{
     Keeper, ModelGraphs, SolvedSpectrum, evaluate_with, graphs_of, scores_of, spectrum_of,
 };
 use spadework::{Error, GraphPair, ManifoldPair, Monitor, Silent, SpadeParams, SpadeReport, evaluate};
-use support::paired;
 
 const SAMPLES: usize = 260;
 

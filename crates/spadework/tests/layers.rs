@@ -1,11 +1,9 @@
 //! Layers one after the other: the same scores as all of them at once.
 
-mod support;
-
+use crate::support::{Stopped, bits, smooth_model};
 use spadework::graph::{Connectivity, Weights};
 use spadework::pipeline::score_layers;
 use spadework::{Error, Model, ModelSet, Samples, Silent, SpadeParams, compare};
-use support::{Stopped, bits, smooth_model};
 
 const SAMPLES: usize = 500;
 

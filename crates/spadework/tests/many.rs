@@ -1,11 +1,10 @@
 //! Many models at once: comparisons, sweeps, intervals, reference points and label pairs.
 
-mod support;
-
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::support::{Stopped, bits, gaussians, laws, paired, reordered, rng, shuffled, smooth_model};
 use proptest::prelude::*;
 use rand::RngExt;
 use spadework::graph::{Connectivity, Weights};
@@ -19,7 +18,6 @@ use spadework::{
     Error, Graph, ManifoldPair, Model, ModelSet, Monitor, PairedSamples, Samples, Silent, SpadeParams,
     SpadeReport, compare, evaluate,
 };
-use support::{Stopped, bits, gaussians, laws, paired, reordered, rng, shuffled, smooth_model};
 
 const SAMPLES: usize = 400;
 
@@ -430,7 +428,7 @@ fn intervals_are_the_scatter_of_their_subsamples() {
         // Half of an even number is left out, so the scatter is taken as it is; a dozen roundings.
         let want =
             [scores[at] * (-1.959_963_984_540_054 * deviation).exp(), scores[at].powi(2) / interval.lower];
-        support::assert_all_relative(&[interval.lower, interval.upper], &want, 1e-12, "ends");
+        crate::support::assert_all_relative(&[interval.lower, interval.upper], &want, 1e-12, "ends");
     }
     let wins = found.scores.iter().filter(|scores| scores[2] < scores[0]).count();
     assert_eq!(found.part_in_order(2, 0), wins as f64 / 20.0);
@@ -506,7 +504,7 @@ fn label_pairs_are_what_matrices_say() {
     for (got, (a, b, score, edges)) in got.iter().zip(want) {
         assert_eq!((got.a, got.b, got.edges), (a, b, edges));
         // Sums of a few hundred positive numbers in another order.
-        support::assert_relative(got.score, score, 1e-12, "mean edge score");
+        crate::support::assert_relative(got.score, score, 1e-12, "mean edge score");
     }
     assert!(label_pair_scores(&report.edge_scores, &labels[1..]).is_err());
 }

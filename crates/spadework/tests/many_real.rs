@@ -2,12 +2,10 @@
 //!
 //! Needs the folder in `SPADEWORK_DATA`; skipped, with a visible line, where that is not set.
 
-mod support;
-
+use crate::support::real::{self, CLASSES, MNIST_PIXELS};
 use spadework::pipeline::{Reference, sweep};
 use spadework::scores::agreement::agreement;
 use spadework::{Model, ModelSet, PairedSamples, Samples, Silent, SpadeParams, compare, evaluate};
-use support::real::{self, CLASSES, MNIST_PIXELS};
 
 const SAMPLES: usize = 10_000;
 const LENET5: &str = "mnist_test_lenet5.npz";

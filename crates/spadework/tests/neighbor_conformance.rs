@@ -3,8 +3,8 @@
 //! The reference is [`BruteForce`]; on integers it is itself compared with a count in integer arithmetic, where nothing
 //! rounds.
 
-mod support;
-
+use crate::support::real::{CIFAR_PIXELS, MNIST_PIXELS};
+use crate::support::{bits, gaussian, gaussians, laws, real, rng};
 use half::{bf16, f16};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -14,8 +14,6 @@ use spadework::neighbors::{
 };
 use spadework::samples::Values;
 use spadework::{Error, Samples, Silent};
-use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
-use support::{bits, gaussian, gaussians, laws, real, rng};
 
 /// Every implementation there is.
 const SEARCHES: [(&str, &dyn NeighborSearch); 4] =

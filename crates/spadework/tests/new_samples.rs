@@ -1,13 +1,11 @@
 //! New samples against a scored model.
 
-mod support;
-
+use crate::support::{assert_all_relative, paired, smooth_model};
 use spadework::graph::{GraphKind, Weights};
 use spadework::pipeline::{NewScores, Reference};
 use spadework::samples::Side;
 use spadework::scores::agreement::agreement;
 use spadework::{Error, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
-use support::{assert_all_relative, paired, smooth_model};
 
 fn params(neighbors: usize) -> SpadeParams {
     SpadeParams::default().with_neighbors(neighbors).with_tolerance(1e-10)

@@ -1,9 +1,10 @@
 //! Every step against numbers that SciPy made: `scripts/make_oracle_fixtures.py`, one JSON file a case.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::fixtures::{Fixture, FixtureSide, all};
+use crate::support::resistance::{PseudoInverse, root_score_error, score_error};
+use crate::support::{assert_all_relative, assert_relative, edge_scores, node_scores, pair, solve};
 use spadework::eigen::{EigenMethod, GeneralizedEigenpairs};
 use spadework::graph::Connectivity;
 use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch, Ties};
@@ -11,9 +12,6 @@ use spadework::samples::Side;
 use spadework::{
     Error, Graph, GraphPair, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate,
 };
-use support::fixtures::{Fixture, FixtureSide, all};
-use support::resistance::{PseudoInverse, root_score_error, score_error};
-use support::{assert_all_relative, assert_relative, edge_scores, node_scores, pair, solve};
 
 /// What double precision leaves of sums over n ≤ 280 eigenvalues in two programs: cond(L_Y) ≤ n² times ε, some 2e-11.
 const ROUNDING: f64 = 1e-10;
@@ -235,7 +233,7 @@ fn the_whole_spectrum_agrees() {
         assert_relative(
             resistances,
             fixture.resistance_sum,
-            support::resistance::RESISTANCE_ERROR,
+            crate::support::resistance::RESISTANCE_ERROR,
             &fixture.name,
         );
         // Relative residuals of small eigenvalues carry the rounding of the large ones; the sums below do not mind.

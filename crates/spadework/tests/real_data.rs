@@ -3,18 +3,16 @@
 //!
 //! Needs the folder in `SPADEWORK_DATA`; skipped, with a visible line, where that is not set.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::support::real::{self, CIFAR_PIXELS, CLASSES, MNIST_PIXELS};
+use crate::support::{assert_all_relative, edge_scores, pair};
 use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::graph::{Components, Connectivity};
 use spadework::neighbors::{ExactSearch, NeighborLists, NeighborSearch, Ties};
 use spadework::scores::{Contrast, DistanceKind, Distances, Distortion, draw_others, sparsest_cut};
 use spadework::{Error, Graph, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
-use support::real::{self, CIFAR_PIXELS, CLASSES, MNIST_PIXELS};
-use support::{assert_all_relative, edge_scores, pair};
 
 const SAMPLES: usize = 10_000;
 

@@ -1,9 +1,8 @@
 //! Work that was interrupted at any point goes on from what was kept, and ends with the same bits.
 
-mod support;
-
 use std::sync::atomic::Ordering;
 
+use crate::support::memory::Memory;
 use spadework::graph::Connectivity;
 use spadework::laplacian::SketchParams;
 use spadework::neighbors::{ApproximateSearch, NeighborSearch, SearchMethod, TreeSearch};
@@ -11,7 +10,6 @@ use spadework::pipeline::{ModelSet, intervals};
 use spadework::samples::Metric;
 use spadework::scores::EdgeScores;
 use spadework::{Error, ManifoldPair, PairedSamples, Samples, SpadeParams, evaluate};
-use support::memory::Memory;
 
 /// 900 samples, of numbers that leave many pairs to look at; enough for several leaves.
 fn samples(dim: usize) -> PairedSamples<'static> {

@@ -1,9 +1,9 @@
 //! Laws that hold for every pair of graphs, checked on random ones.
 
-mod support;
-
 use std::fmt;
 
+use crate::support::resistance::{PseudoInverse, RESISTANCE_ERROR};
+use crate::support::{assert_relative, edge_scores, laws, node_scores, pair, solve};
 use proptest::prelude::*;
 use spadework::eigen::{
     Certainty, EigenMethod, EigenParams, EigenProblem, EnclosureMethod, GeneralizedEigenpairs,
@@ -11,8 +11,6 @@ use spadework::eigen::{
 use spadework::graph::generators;
 use spadework::laplacian::Laplacian;
 use spadework::{Graph, GraphPair, Silent};
-use support::resistance::{PseudoInverse, RESISTANCE_ERROR};
-use support::{assert_relative, edge_scores, laws, node_scores, pair, solve};
 
 /// All eigenpairs by the dense method. Its rounding is ε times the condition of L_Y: n² · 10² ≈ 1.6e5 for 40 nodes and
 /// weights from 0.1 to 10, so eigenvalues are good to 1e-10 of the largest; sums over them and products of two are good
@@ -277,7 +275,7 @@ proptest! {
         let params = EigenParams::default().with_method(EigenMethod::Davidson).with_tolerance(1e-8).with_seed(seed);
         let pairs = spadework::eigen::dominant_eigenpairs(&graphs, &params).unwrap();
         prop_assert_eq!(pairs.info().method, EigenMethod::Davidson);
-        support::assert_all_relative(pairs.values(), &dense.values()[..2], 1e-8, "eigenvalues");
+        crate::support::assert_all_relative(pairs.values(), &dense.values()[..2], 1e-8, "eigenvalues");
 
         let output = Laplacian::of(graphs.output());
         let product = |a: &[f64], b: &[f64]| -> f64 { output.apply(a).iter().zip(b).map(|(a, b)| a * b).sum() };

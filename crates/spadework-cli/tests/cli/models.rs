@@ -270,6 +270,21 @@ fn what_is_wrong_with_a_model_is_said_in_one_line() {
     scene.refuses("compare --inputs x.npy a=mlp.onnx b=gone.onnx", &["model `b`: gone.onnx: no such file"]);
 }
 
+/// Where the variable names no library, none is taken in its place, and nobody is told to install one.
+#[test]
+fn a_variable_that_names_no_library_is_said() {
+    let scene = scene(&["unknown_operator", "mlp"]);
+    let run = |options: &str| {
+        let mut command = scene.command(&format!("predict --inputs x.npy --out y.npy {options}"));
+        Outcome::new(command.env("ORT_DYLIB_PATH", "gone.so").output().unwrap())
+    };
+    let named = "onnxruntime: gone.so: no such file (ORT_DYLIB_PATH names it)";
+    let refused = run("--model unknown_operator.onnx");
+    refused.refuses(2, &["unknown_operator.onnx", named, "it is needed, since", "acme.Frobnicate"]);
+    run("--model mlp.onnx --engine onnxruntime").refuses(2, &["mlp.onnx", named]);
+    run("--model mlp.onnx").prints();
+}
+
 #[test]
 fn options_of_a_model_need_one() {
     let scene = Scene::with_model();

@@ -3,7 +3,7 @@
 //! Compilers do not find the instruction that multiplies pairs of 16-bit numbers and adds the two products, which does
 //! twice the work of one in single precision. So it is named here, with plain Rust for other machines.
 
-use pulp::{Arch, Scalar, Simd};
+use pulp::{Scalar, Simd};
 
 use crate::kernels::arch;
 
@@ -52,9 +52,9 @@ pub(super) trait LanesTask {
 pub(super) fn dispatch<T: LanesTask>(task: T) -> T::Output {
     match arch() {
         #[cfg(target_arch = "x86_64")]
-        Arch::V4(set) => set.vectorize(x86::On(set, task)),
+        pulp::Arch::V4(set) => set.vectorize(x86::On(set, task)),
         #[cfg(target_arch = "x86_64")]
-        Arch::V3(set) => set.vectorize(x86::On(set, task)),
+        pulp::Arch::V3(set) => set.vectorize(x86::On(set, task)),
         _ => task.run(Scalar),
     }
 }

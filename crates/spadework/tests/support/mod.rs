@@ -1,5 +1,4 @@
 //! What several test files share.
-#![allow(dead_code, reason = "each test file is a crate of its own and uses its part")]
 
 pub(crate) mod data_folder;
 pub(crate) mod distances;

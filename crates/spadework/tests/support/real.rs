@@ -13,7 +13,6 @@ pub(crate) use super::data_folder::folder;
 pub(crate) const MNIST: &str = "mnist/t10k-images-idx3-ubyte.gz";
 pub(crate) const MNIST_LOGITS: &str = "logits/mnist_test_lenet5.npz";
 pub(crate) const CIFAR: &str = "cifar10/test_batch.bin";
-#[allow(dead_code, reason = "not every test that reads real data needs every file")]
 pub(crate) const CIFAR_LOGITS: &str = "logits/cifar10_test_resnet18.npz";
 
 /// Pixels of an MNIST image.
