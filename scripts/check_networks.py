@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks `spadework attack`, `clever` and the ONNX files of `train` against others' code, on the same weights and images.
 
-    scripts/check_networks.py target/release/spadework DATA [--images 1000] [--only attack|auto|clever|nets|onnx]
+    scripts/check_networks.py target/release/spadework DATA [--images 1000] [--only attack|auto|clever|nets|onnx|transformers]
 
 DATA is the folder of SPADEWORK_DATA. Needs jax, foolbox, adversarial-robustness-toolbox, torch, torchattacks, onnx2torch, onnx,
-onnxruntime, numpy and scipy, as far as a part uses them; `scripts/test-extended` makes the environment. The networks run in JAX or
+onnxscript, onnxruntime, numpy and scipy, as far as a part uses them; `scripts/test-extended` makes the environment. The networks run in JAX or
 PyTorch from the ONNX files, or in onnxruntime; nothing of ours computes there.
 """
 
@@ -339,6 +339,61 @@ def check_nets(args):
     return bad
 
 
+def vision_transformer(torch):
+    """A small one with random weights: patches, a class token, two encoder layers of four heads."""
+
+    class Transformer(torch.nn.Module):
+        def __init__(self, width=32):
+            super().__init__()
+            self.patches = torch.nn.Conv2d(1, width, 7, 7)
+            self.token = torch.nn.Parameter(0.02 * torch.randn(1, 1, width))
+            self.places = torch.nn.Parameter(0.02 * torch.randn(1, 17, width))
+            layer = torch.nn.TransformerEncoderLayer(width, 4, 64, 0.0, "gelu", batch_first=True, norm_first=True)
+            self.encoder = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+            self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, 10)
+
+        def forward(self, x):
+            patches = self.patches(x).flatten(2).transpose(1, 2)
+            rows = torch.cat([self.token.expand(patches.shape[0], -1, -1), patches], 1) + self.places
+            return self.head(self.norm(self.encoder(rows))[:, 0])
+
+    torch.manual_seed(0)
+    return Transformer().eval()
+
+
+def check_transformers(args):
+    """Exports of a vision transformer by both exporters of PyTorch: margins of onnxruntime, and the step of FGSM by PyTorch's gradients."""
+    import torch
+
+    model, eps, bad = vision_transformer(torch), 0.02, []
+    x, _ = mnist(args.data, 50)
+    images = torch.tensor(x, requires_grad=True)
+    outputs = model(images)
+    y = outputs.argmax(1)
+    torch.nn.functional.cross_entropy(outputs, y, reduction="sum").backward()
+    with torch.no_grad():
+        stepped = model((images + eps * images.grad.sign()).clamp(0, 1)).numpy()
+    labels, largest = y.numpy(), float(outputs.detach().abs().max())
+    exporters = {
+        "older": dict(dynamo=False, dynamic_axes={"x": {0: "n"}}),
+        "newer": dict(dynamo=True, dynamic_shapes={"x": {0: torch.export.Dim("n", min=2)}}),
+    }
+    for name, options in exporters.items():
+        with tempfile.TemporaryDirectory() as place:
+            path = pathlib.Path(place) / "net.onnx"
+            torch.onnx.export(model, (torch.tensor(x[:2]),), str(path), input_names=["x"], output_names=["y"], **options)
+            clean = margins(session_of(path)(x), labels)
+            none = np.array([float(row["margin"]) for row in outcomes(args, path, x, labels, "--eps", 0, "--attack", "fgsm")])
+            step = np.array([float(row["margin"]) for row in outcomes(args, path, x, labels, "--eps", eps, "--attack", "fgsm")])
+        gaps = [float(np.abs(none - clean).max()) / largest, float(np.abs(step - np.minimum(clean, margins(stepped, labels))).max()) / largest]
+        # A gradient near zero may have another sign, which moves one number by 2 eps.
+        verdict = "ok" if gaps[0] <= 1e-5 and gaps[1] <= 1e-3 else "DIFFERENT"
+        print(f"transformer by the {name} exporter: margins to {gaps[0]:.1e}, after a step to {gaps[1]:.1e} of the largest output {verdict}", flush=True)
+        if verdict != "ok":
+            bad.append(f"transformer, {name} exporter")
+    return bad
+
+
 # Network, norm, epsilon: plain, trained against attacks and provably trained ones, with transposes and sigmoids.
 ATTACKED = [
     ("salman__mnist_MLP_9_100_ADV", "linf", 0.1), ("salman__mnist_MLP_9_100_LPD", "l2", 1.0), ("eran__mnist_relu_5_100", "linf", 0.1),
@@ -394,6 +449,7 @@ def check_auto(args):
 # Each part, and what it needs of the data.
 PARTS = {
     "nets": (check_nets, ["mnist", "cifar10", "nets"]),
+    "transformers": (check_transformers, ["mnist"]),
     "auto": (check_auto, ["mnist", "cifar10", "nets"]),
     "onnx": (check_onnx, ["mnist", "cifar10"]),
     "attack": (check_attacks, ["mnist", "models"]),

@@ -1,6 +1,6 @@
 """How the exponents of the fragility were chosen, and what the choice is worth on networks that had no part in it.
 
-usage: python scripts/choose_fragility.py PATH-OF-SPADEWORK FOLDER [--images 1000] [--attacker PATH-OF-SPADEWORK]
+usage: python scripts/choose_fragility.py PATH-OF-SPADEWORK FOLDER [--nets NETS.csv] [--only REGEX] [--attacker PATH] [OPTIONS OF ATTACK …]
 
 Arguments and truth are those of `measure_fragility.py`. For every network and every pair of exponents (a, b) the area under the curve of
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import gzip
 import itertools
-import subprocess
+import re
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from measure_fragility import SIZES, area, arguments, attacked, column, networks, tells
+from measure_estimates import IMAGES
+from measure_fragility import Network, area, arguments, columns, run
+from measure_validity import SIZES, networks
 
 GRID = list(itertools.product((0, 0.25, 0.5, 0.75, 1), (0, 0.25, 0.5)))
 MARGIN = (0, 0)
@@ -54,30 +56,23 @@ def reaches(outputs: np.ndarray, p: np.ndarray, q: np.ndarray, lengths: np.ndarr
     return {(a, b): (leads / slopes[classes] ** a).min(axis=1) / local[:first] ** b for a, b in GRID}
 
 
-def areas(args, model: Path, data: str, inputs: np.ndarray) -> dict[tuple, float]:
-    """The mean area over sizes, by exponents."""
-    name = f"{data}:{args.folder / data}:test"
-    with tempfile.TemporaryDirectory() as work:
-        quiet = {"check": True, "stdout": subprocess.DEVNULL}
-        score = [args.spadework, "score", "--model", str(model), "--inputs", name, "--out", f"{work}/scored", "--quiet"]
-        subprocess.run(score, **quiet)
-        predict = [args.spadework, "predict", "--model", str(model), "--inputs", name, "--out", f"{work}/y.npy", "--quiet"]
-        subprocess.run(predict, **quiet)
-        p, q = (column(Path(work, "scored", "edges.csv"), end).astype(int) for end in "pq")
-        lengths = lengths_of(inputs, p, q)
-        apart = lengths > 0
-        outputs = np.load(f"{work}/y.npy").astype(float)
-        found = reaches(outputs, p[apart], q[apart], lengths[apart], args.images)
-        attacks = [attacked(args, model, name, size, work) for size in SIZES[data]]
-    attacks = [(right, broken) for right, broken in attacks if tells(broken)]
-    if not attacks:
-        return {}
-    return {key: float(np.mean([area(-reach[right], broken) for right, broken in attacks])) for key, reach in found.items()}
+def areas(network: Network, data: str, inputs: np.ndarray) -> list[dict[tuple, float]]:
+    """The areas by exponents, of every size at which enough images break and survive."""
+    predicted = network.work / "y.npy"
+    run(network.spadework, "predict", "--model", network.model, "--inputs", network.inputs, "--output", predicted, "--quiet")
+    edges = columns(network.work / "all/edges.csv")
+    p, q = (edges[end].astype(int) for end in "pq")
+    lengths = lengths_of(inputs, p, q)
+    apart = lengths > 0
+    found = reaches(np.load(predicted).astype(float), p[apart], q[apart], lengths[apart], IMAGES)
+    sizes = filter(None, map(network.broken, SIZES[data].values()))
+    return [{key: area(-reach[right], broken) for key, reach in found.items()} for right, broken in sizes]
 
 
 def chosen(table: dict[str, dict[tuple, float]]) -> tuple:
-    """The exponents with the largest mean among those that are below the margin on no network."""
-    safe = [key for key in GRID if all(areas[key] >= areas[MARGIN] for areas in table.values())]
+    """The exponents with the largest mean among those that are below the margin on the fewest networks."""
+    below = {key: sum(areas[key] < areas[MARGIN] for areas in table.values()) for key in GRID if key != MARGIN}
+    safe = [key for key, count in below.items() if count == min(below.values())]
     return max(safe, key=lambda key: np.mean([areas[key] for areas in table.values()]))
 
 
@@ -90,24 +85,26 @@ def leave_out(table: dict[str, dict[tuple, float]], groups: dict[str, list[str]]
 
 
 def main() -> None:
-    args = arguments(__doc__)
-    inputs = {data: images(args.folder, data) for data in SIZES}
-    table = {}
-    for model, data in networks(args.folder):
-        try:
-            found = areas(args, model, data, inputs[data])
-        except subprocess.CalledProcessError:
-            continue
-        if found:
-            table[model.stem] = found
-    print("| exponents | mean | below the margin on |\n| --- | ---: | ---: |")
+    asked, options = arguments(__doc__)
+    every: dict[str, list[dict[tuple, float]]] = {}
+    source = {}
+    for data in SIZES:
+        rows = [row for row in networks(asked.nets, data) if re.search(asked.only, row["file"])]
+        inputs = images(asked.folder, data) if rows else None
+        for row in rows:
+            with tempfile.TemporaryDirectory() as work:
+                found = areas(Network(asked, options, row, data, Path(work)), data, inputs)
+            if found:
+                every[Path(row["file"]).stem], source[Path(row["file"]).stem] = found, row["source"]
+    table = {name: {key: float(np.mean([areas[key] for areas in found])) for key in GRID} for name, found in every.items()}
+    pairs = [areas for found in every.values() for areas in found]
+    print("| exponents | mean | networks below the margin | pairs above the margin |\n| --- | ---: | ---: | ---: |")
     for key in GRID:
         below = sum(areas[key] < areas[MARGIN] for areas in table.values())
-        print(f"| {key[0]}, {key[1]} | {np.mean([areas[key] for areas in table.values()]):.3f} | {below} of {len(table)} |")
+        above = sum(areas[key] > areas[MARGIN] for areas in pairs)
+        mean = np.mean([areas[key] for areas in table.values()])
+        print(f"| {key[0]}, {key[1]} | {mean:.4f} | {below} of {len(table)} | {above} of {len(pairs)} |")
     print("\nchosen:", *chosen(table))
-    leave_out(table, {name: [name] for name in table})
-    # Files of one source begin alike: lenet5, abcrown__eran, abcrown__oval, ...
-    source = {name: "_".join(name.split("_")[:3]) if "__" in name else name.split("_")[0] for name in table}
     leave_out(table, {one: [name for name in table if source[name] == one] for one in sorted(set(source.values()))})
 
 

@@ -1,33 +1,47 @@
-"""How well scores of samples tell those that an attack breaks from those that hold, network by network.
+"""How well scores of samples separate those that an attack breaks from those that survive, network by network.
 
-usage: python scripts/measure_fragility.py PATH-OF-SPADEWORK FOLDER [--images 1000] [--attacker PATH-OF-SPADEWORK]
+usage: python scripts/measure_fragility.py PATH-OF-SPADEWORK FOLDER [--nets NETS.csv] [--only REGEX] [--attacker PATH] [--record FILE] [--estimates FILE] [OPTIONS OF ATTACK …]
 
-FOLDER is that of `measure_validity.py`; PATH-OF-SPADEWORK is a build with networks, or --attacker is. Every network is scored on all test images and
-attacked (PGD, L∞, 40 steps) on the first of them. Among those that are classified rightly, the area under the curve of each number:
-the probability that a broken sample is ranked above one that holds. Sizes at which fewer than 20 break or hold are left out.
-Prints a table in Markdown; needs NumPy and SciPy.
+FOLDER and NETS.csv are those of scripts/measure_validity.py. PATH-OF-SPADEWORK is a build with networks, or --attacker is. Every network is scored on
+all test images, and attacked and probed on the first 500 of them at every size. Options of `attack` replace the attack: by default
+`--attack apgd-t --targets 3 --steps 40`. Among the images that are classified correctly, a number is judged by the area under its ROC curve: the
+probability that an image that the attack breaks is ranked above one that survives. Sizes at which fewer than 10 break or survive have no areas.
+
+`--record` adds a line of JSON for every network and size to FILE, and leaves out those that are there already; scripts/plot_estimates.py makes
+tables and a figure of it. `--estimates` adds the estimates of the same probes to FILE, as scripts/measure_estimates.py --record does. The shares of margins in it are those of the correct ones among the first 100 images. Prints a table in Markdown;
+needs NumPy and SciPy.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
+import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from measure_estimates import IMAGES, first_images, kept, line_of
+from measure_validity import SIZES, networks
 from scipy.stats import rankdata
 
-SIZES = {"mnist": (0.1, 0.2, 0.3), "cifar10": (2 / 255, 8 / 255)}
-#: A column of nodes.csv, with the sign under which more is more fragile.
-NUMBERS = {"margin": -1, "score": 1, "fragility": 1}
-FEWEST = 20
+ATTACK = ["--attack", "apgd-t", "--targets", "3", "--steps", "40"]
+#: Images that must break and that must survive.
+FEWEST = 10
+#: Images whose shares of margins are recorded.
+SHOWN = 100
+NUMBERS = ["margin", "node score", "fragility", "fragility, probed", "probe margin"]
+TABLE = [f"| network | radius | broken of correct | {' | '.join(NUMBERS)} |", f"| --- | ---: | ---: |{' ---: |' * len(NUMBERS)}"]
 
 
-def column(path: Path, name: str) -> np.ndarray:
+def columns(path: Path) -> dict[str, np.ndarray]:
+    """The columns of a table, as words."""
     with open(path, newline="") as lines:
-        return np.array([row[name] for row in csv.DictReader(lines)])
+        rows = list(csv.DictReader(lines))
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def area(scores: np.ndarray, broken: np.ndarray) -> float:
@@ -37,66 +51,130 @@ def area(scores: np.ndarray, broken: np.ndarray) -> float:
     return float(above / (positive * (~broken).sum()))
 
 
-def attacked(args: argparse.Namespace, model: Path, inputs: str, size: float, work: str) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the first images are classified rightly, and which of those an attack breaks."""
-    call = [args.attacker or args.spadework, "attack", "--model", str(model), "--inputs", inputs]
-    call += ["--limit", str(args.images), "--eps", str(size), "--steps", "40", "--out", f"{work}/{size}", "--quiet"]
-    subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
-    samples = Path(work, str(size), "samples.csv")
-    right = column(samples, "label") == column(samples, "clean_class")
-    return right, column(samples, "robust")[right] == "false"
-
-
-def tells(broken: np.ndarray) -> bool:
-    """Whether enough break and enough hold."""
+def is_telling(broken: np.ndarray) -> bool:
+    """Whether enough images break and enough survive."""
     return min(broken.sum(), (~broken).sum()) >= FEWEST
 
 
-def areas(args: argparse.Namespace, model: Path, data: str) -> dict[float, list[float]]:
-    """The areas of every number at every size that tells something."""
-    found = {}
-    inputs = f"{data}:{args.folder / data}:test"
-    with tempfile.TemporaryDirectory() as work:
-        call = [args.spadework, "score", "--model", str(model), "--inputs", inputs, "--out", f"{work}/scored", "--quiet"]
-        subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
-        nodes = Path(work, "scored", "nodes.csv")
-        scores = [sign * column(nodes, name).astype(float)[: args.images] for name, sign in NUMBERS.items()]
-        for size in SIZES[data]:
-            right, broken = attacked(args, model, inputs, size, work)
-            if tells(broken):
-                found[size] = [area(numbers[right], broken) for numbers in scores]
-    return found
+def run(*words: object) -> None:
+    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
 
 
-def arguments(text: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+class Network:
+    """A network with the images that it is judged by."""
+
+    def __init__(self, chosen: argparse.Namespace, options: list[str], row: dict[str, str], data: str, work: Path) -> None:
+        self.spadework = chosen.spadework
+        self.attacker = chosen.attacker or chosen.spadework
+        self.model = chosen.nets.parent / row["file"]
+        self.inputs = f"{data}:{chosen.folder / data}:test"
+        self.options, self.work = options or ATTACK, work
+        run(self.spadework, "score", "--model", self.model, "--inputs", self.inputs, "--out", work / "all", "--quiet")
+        self.scored = {name: column[:IMAGES] for name, column in columns(work / "all/nodes.csv").items()}
+
+    def attacked(self, size: str) -> dict[str, np.ndarray]:
+        out = self.work / size.replace("/", "-") / "attacked"
+        call = [self.attacker, "attack", "--model", self.model, "--inputs", self.inputs, "--limit", IMAGES, "--eps", size]
+        run(*call, *self.options, "--out", out, "--quiet")
+        return columns(out / "samples.csv")
+
+    def probed(self, size: str) -> dict[str, np.ndarray]:
+        """Scores of the first images alone, with probes of all of them."""
+        out = self.work / size.replace("/", "-") / "probed"
+        call = [self.spadework, "score", "--model", self.model, "--inputs", self.work.parent / "x.npy"]
+        call += ["--labels", self.work.parent / "y.npy", "--probe", f"linf:{size}"]
+        run(*call, "--out", out, "--quiet")
+        self.summary = json.loads((out / "result.json").read_text())["probe"]
+        return columns(out / "nodes.csv")
+
+    def broken(self, size: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Which images are classified correctly, and which of those the attack breaks; None where too few break or survive."""
+        attacked = self.attacked(size)
+        right = attacked["label"] == attacked["clean_class"]
+        broken = attacked["robust"][right] == "false"
+        return (right, broken) if is_telling(broken) else None
+
+    def judged(self, size: str) -> dict:
+        """What is recorded of one size."""
+        attacked, probed = self.attacked(size), self.probed(size)
+        right = attacked["label"] == attacked["clean_class"]
+        broken = attacked["robust"][right] == "false"
+
+        def of(table: dict[str, np.ndarray], name: str) -> np.ndarray:
+            return table[name].astype(float)[right]
+
+        scores = [-of(self.scored, "margin"), of(self.scored, "score"), of(self.scored, "fragility")]
+        scores += [of(probed, "fragility"), -of(probed, "probe_margin")]
+        areas = {name: round(area(score, broken), 4) for name, score in zip(NUMBERS, scores)} if is_telling(broken) else None
+        shown = np.flatnonzero(right) < SHOWN
+
+        def left(lowest: np.ndarray) -> list[float]:
+            return np.clip(lowest / of(probed, "margin"), 0, 1)[shown].round(3).tolist()
+
+        return {
+            "correct": int(right.sum()),
+            "broken": int(broken.sum()),
+            "areas": areas,
+            "left_by_attack": left(of(attacked, "margin")),
+            "left_by_search": left(of(probed, "probe_margin")),
+        }
+
+
+def append(record: Path, line: dict) -> None:
+    with open(record, "a") as lines:
+        lines.write(json.dumps(line) + "\n")
+
+
+def measured(chosen: argparse.Namespace, options: list[str]) -> Iterator[dict]:
+    """A line of the record for every network and size, in the order of the list."""
+    earlier = kept(chosen.record)
+    for data, sizes in SIZES.items():
+        rows = [row for row in networks(chosen.nets, data) if re.search(chosen.only, row["file"])]
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, array in zip(("x.npy", "y.npy"), first_images(chosen.folder, data) if rows else ()):
+                np.save(Path(scratch) / name, array)
+            for row in rows:
+                of_row = {column: size for column, size in sizes.items() if (row["file"], size) not in earlier}
+                work = Path(scratch) / Path(row["file"]).stem
+                network = Network(chosen, options, row, data, work) if of_row else None
+                for column, size in sizes.items():
+                    if column not in of_row:
+                        yield earlier[row["file"], size]
+                        continue
+                    line = {"file": row["file"], "source": row["source"], "data": data, "size": size, **network.judged(size)}
+                    if chosen.estimates and (row["file"], size) not in kept(chosen.estimates):
+                        append(chosen.estimates, line_of(row, data, column, size, network.summary))
+                    if chosen.record:
+                        append(chosen.record, line)
+                    yield line
+
+
+def arguments(text: str) -> tuple[argparse.Namespace, list[str]]:
+    """What was asked for, and the options of `attack`."""
+    parser = argparse.ArgumentParser(usage=text)
     parser.add_argument("spadework")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--images", type=int, default=1000)
+    parser.add_argument("--nets", type=Path)
+    parser.add_argument("--only", default="")
     parser.add_argument("--attacker")
-    return parser.parse_args()
-
-
-def networks(folder: Path) -> list[tuple[Path, str]]:
-    """File and data set of every network."""
-    with open(folder / "nets" / "nets.csv", newline="") as lines:
-        return [((folder / "nets" / row["file"]).resolve(), row["data"]) for row in csv.DictReader(lines)]
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--estimates", type=Path)
+    chosen, options = parser.parse_known_args()
+    chosen.nets = chosen.nets or chosen.folder / "nets" / "nets.csv"
+    return chosen, options
 
 
 def main() -> None:
-    args = arguments(__doc__)
-    print(f"| network | size | {' | '.join(NUMBERS)} |\n| --- | ---: |{' ---: |' * len(NUMBERS)}")
-    every = []
-    for model, data in networks(args.folder):
-        try:
-            found = areas(args, model, data)
-        except subprocess.CalledProcessError:
-            print(f"| {model.stem} | | cannot be attacked | | |", flush=True)
-            continue
-        for size, numbers in found.items():
-            every.append(numbers)
-            print(f"| {model.stem} | {size:.3g} | {' | '.join(f'{number:.3f}' for number in numbers)} |", flush=True)
-    print(f"| mean of {len(every)} | | {' | '.join(f'{number:.3f}' for number in np.mean(every, axis=0))} |")
+    chosen, options = arguments(__doc__)
+    found = []
+    print(*TABLE, sep="\n")
+    for line in measured(chosen, options):
+        if line["areas"]:
+            found.append(list(line["areas"].values()))
+            cells = [f"`{Path(line['file']).stem}`", line["size"], f"{line['broken']} of {line['correct']}"]
+            print("| " + " | ".join([*cells, *(f"{number:.3f}" for number in found[-1])]) + " |", flush=True)
+    if found:
+        print(f"| mean of {len(found)} | | | {' | '.join(f'{number:.3f}' for number in np.mean(found, axis=0))} |")
 
 
 if __name__ == "__main__":

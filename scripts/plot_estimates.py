@@ -1,8 +1,9 @@
-"""Writes the page and the figure of the estimates, network by network: docs/estimates.md and docs/images/estimates.svg.
+"""Writes the page of the estimates, network by network, and its figures: docs/estimates.md and docs/images/{estimates,samples}.svg.
 
 usage: python scripts/plot_estimates.py
 
-Reads experiments/results/estimates.jsonl, which `scripts/measure_estimates.py --record` wrote. Needs NumPy and SciPy.
+Reads experiments/results/estimates.jsonl, which `scripts/measure_estimates.py --record` wrote, and samples.jsonl of `scripts/measure_fragility.py --record`.
+Needs NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -12,54 +13,17 @@ import json
 from pathlib import Path
 
 import numpy as np
+import plot_samples
+from plot_frame import COLORS, DATA, ROOT, across, frame, line, svg, up
 from scipy.stats import spearmanr
 
-ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "experiments/results/estimates.jsonl"
 PAGE = ROOT / "docs/estimates.md"
 FIGURE = ROOT / "docs/images/estimates.svg"
-#: Data and size with the color of its points, told apart by people with any kind of color vision.
-COLORS = {
-    ("mnist", "0.1"): "#0072b2",
-    ("mnist", "0.2"): "#56b4e9",
-    ("mnist", "0.3"): "#009e73",
-    ("cifar10", "2/255"): "#e69f00",
-    ("cifar10", "8/255"): "#d55e00",
-}
-DATA = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
-LEFT, TOP, SIDE, LEGEND = 56, 36, 420, 140
-STYLE = (
-    "text{font:12px 'DejaVu Sans',Verdana,sans-serif;fill:#1d2733}.axis{text-anchor:middle}.name{text-anchor:end}"
-    ".title{font-weight:bold}.grid{stroke:#d5dbe1}.equal{stroke:#5b6773}.ten{stroke:#5b6773;stroke-dasharray:4}"
-)
 
 
 def place(row: dict) -> str:
     return f"{DATA[row['data']]} {row['size']}"
-
-
-def across(share: float) -> float:
-    return LEFT + SIDE * share
-
-
-def up(share: float) -> float:
-    return TOP + SIDE * (1 - share)
-
-
-def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line class="{kind}" x1="{across(x1):.1f}" y1="{up(y1):.1f}" x2="{across(x2):.1f}" y2="{up(y2):.1f}"/>'
-
-
-def frame() -> list[str]:
-    """Axes in percent, the line on which estimates are right, and those on which they are 10 points off."""
-    body = []
-    for share in (0, 0.2, 0.4, 0.6, 0.8, 1):
-        body += [line("grid", share, 0, share, 1), line("grid", 0, share, 1, share)]
-        body.append(f'<text class="axis" x="{across(share):.1f}" y="{up(0) + 18:.1f}">{100 * share:.0f} %</text>')
-        body.append(f'<text class="name" x="{LEFT - 6}" y="{up(share) + 4:.1f}">{100 * share:.0f} %</text>')
-    body += [line("equal", 0, 0, 1, 1), line("ten", 0, 0.1, 0.9, 1), line("ten", 0.1, 0, 1, 0.9)]
-    body.append(f'<text class="axis" x="{across(0.5):.1f}" y="{up(0) + 38:.1f}">accuracy under attack</text>')
-    return body
 
 
 def point(row: dict) -> str:
@@ -72,17 +36,9 @@ def point(row: dict) -> str:
 
 
 def figure(rows: list[dict]) -> str:
-    width, height = LEFT + SIDE + LEGEND, TOP + SIDE + 52
-    legend = []
-    for at, (data, size) in enumerate(COLORS):
-        y = TOP + 12 + 20 * at
-        legend.append(f'<circle cx="{across(1) + 16:.1f}" cy="{y - 4}" r="4" fill="{COLORS[data, size]}"/>')
-        legend.append(f'<text x="{across(1) + 26:.1f}" y="{y}">{DATA[data]} {size}</text>')
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
-    title = '<text class="title" x="8" y="18">Estimated robust accuracy, with its 95 % interval</text>'
-    background = '<rect width="100%" height="100%" fill="#fff"/>'
-    lines = [head, f"<style>{STYLE}</style>", background, title, *frame(), *map(point, rows), *legend, "</svg>"]
-    return "\n".join(lines) + "\n"
+    # Between the dashed lines the estimate is at most 10 points off.
+    tens = [line("ten", 0, 0.1, 0.9, 1), line("ten", 0.1, 0, 1, 0.9)]
+    return svg("Estimated robust accuracy, with its 95 % interval", [*frame("accuracy under attack"), *tens, *map(point, rows)], rows)
 
 
 def percent(share: float) -> str:
@@ -135,7 +91,7 @@ def of_network(row: dict) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def page(rows: list[dict]) -> str:
+def page(rows: list[dict], samples: list[dict]) -> str:
     several = len({row["file"] for row in rows})
     return "\n".join(
         [
@@ -168,6 +124,7 @@ def page(rows: list[dict]) -> str:
             "## By source",
             "",
             *table_by("source", sorted(rows, key=lambda row: row["source"]), lambda row: row["source"]),
+            *plot_samples.section(samples),
             "## All networks",
             "",
             *NETWORKS,
@@ -181,8 +138,11 @@ def main() -> None:
     rows = [json.loads(text) for text in RECORD.read_text().splitlines()]
     order = list(COLORS)
     rows.sort(key=lambda row: (order.index((row["data"], row["size"])), row["under_attack"], row["file"]))
+    samples = plot_samples.read()
     FIGURE.write_text(figure(rows))
-    PAGE.write_text(page(rows))
+    if samples:
+        plot_samples.FIGURE.write_text(plot_samples.figure(samples))
+    PAGE.write_text(page(rows, samples))
 
 
 if __name__ == "__main__":

@@ -121,6 +121,13 @@ pub(crate) struct PartTime {
     taken_up: bool,
 }
 
+/// What a part made, with the wall time that it took then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timed<T> {
+    pub(crate) value: T,
+    pub(crate) seconds: f64,
+}
+
 /// A part as it is kept.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept<S, T> {
@@ -226,9 +233,13 @@ impl Run {
 
     /// A part that an earlier call with the same settings has made, where there is one.
     pub(crate) fn taken_up<T: DeserializeOwned>(&self, name: &str, settings: &Value) -> Option<T> {
+        Some(self.timed_before(name, settings)?.value)
+    }
+
+    fn timed_before<T: DeserializeOwned>(&self, name: &str, settings: &Value) -> Option<Timed<T>> {
         let Kept { seconds, value, .. } = kept(&self.part_file(name), settings)?;
         self.told(name, seconds, true);
-        Some(value)
+        Some(Timed { value, seconds })
     }
 
     fn part_file(&self, name: &str) -> PathBuf {
@@ -245,8 +256,18 @@ impl Run {
         settings: &Value,
         compute: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<Option<T>, Failure> {
-        if let Some(value) = self.taken_up(name, settings) {
-            return Ok(Some(value));
+        Ok(self.timed(name, settings, compute)?.map(|timed| timed.value))
+    }
+
+    /// The same with the time that it took when it was made.
+    pub(crate) fn timed<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        settings: &Value,
+        compute: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<Option<Timed<T>>, Failure> {
+        if let Some(made) = self.timed_before(name, settings) {
+            return Ok(Some(made));
         }
         if self.clock.is_cancelled() {
             self.miss(name);
@@ -256,8 +277,8 @@ impl Run {
             return Ok(None);
         };
         // Another call may have made it between the look and the claim.
-        if let Some(value) = self.taken_up(name, settings) {
-            return Ok(Some(value));
+        if let Some(made) = self.timed_before(name, settings) {
+            return Ok(Some(made));
         }
         let began = Instant::now();
         let value = match compute() {
@@ -273,7 +294,7 @@ impl Run {
         write_bytes(&self.part_file(name), text.as_bytes())?;
         self.told(name, seconds, false);
         say(&format!("  {name}: {seconds:.1} s"));
-        Ok(Some(value))
+        Ok(Some(Timed { value, seconds }))
     }
 }
 

@@ -9,11 +9,13 @@ use crate::failure::Failure;
 use crate::run::Run;
 use crate::statistics::mean;
 
-/// Balls that gradients are looked for in. No score is larger: L2 as in the CLEVER paper, L∞ the box of all images.
-const RADII: [(Norm, f32); 2] = [(Norm::L2, 5.0), (Norm::Linf, 1.0)];
+/// The ball that gradients are looked for in with the norm of most attacks: the box of all images. No score is larger.
+pub(crate) const LINF: (Norm, f32) = (Norm::Linf, 1.0);
+/// All balls; that in L2 as in the CLEVER paper.
+const RADII: [(Norm, f32); 2] = [(Norm::L2, 5.0), LINF];
 
 /// How scores are estimated; the defaults are those of the CLEVER paper.
-fn params(run: &Run, norm: Norm, radius: f32) -> CleverParams {
+pub(crate) fn params(run: &Run, (norm, radius): (Norm, f32)) -> CleverParams {
     let defaults = CleverParams::default();
     CleverParams {
         norm,
@@ -28,7 +30,7 @@ fn params(run: &Run, norm: Norm, radius: f32) -> CleverParams {
 
 /// The same for settings.
 pub(crate) fn settings(run: &Run) -> Value {
-    let CleverParams { batches, samples, pool, seed, .. } = params(run, Norm::L2, 1.0);
+    let CleverParams { batches, samples, pool, seed, .. } = params(run, LINF);
     let radii: Vec<Value> = RADII.iter().map(|(norm, radius)| json!([norm, radius])).collect();
     json!({ "batches": batches, "samples": samples, "pool": pool, "seed": seed, "radii": radii })
 }
@@ -59,8 +61,8 @@ impl Suspect<'_> {
     fn clever(&self, run: &Run, place: usize) -> Result<Option<[f64; 2]>, Failure> {
         let settings = json!({ "network": self.settings, "clever": settings(run), "sample": place });
         run.part(&format!("clever/{}/{place}", self.name), &settings, || {
-            let score = |(norm, radius): (Norm, f32)| -> Result<f64, Failure> {
-                let params = params(run, norm, radius);
+            let score = |ball: (Norm, f32)| -> Result<f64, Failure> {
+                let params = params(run, ball);
                 let sample = self.test.sample(place);
                 Ok(clever(self.model, sample, place as u64, &params, run.monitor())?.score())
             };

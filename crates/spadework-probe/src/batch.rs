@@ -32,6 +32,11 @@ pub struct Chance {
     pub least: f64,
     /// The chance if they mislead in the other direction: the largest.
     pub most: f64,
+    /// What the chance follows from, with weights: the logarithm of the share of the margin that a search as long as a pilot's would
+    /// remove; 0 for a sample that is lost.
+    pub taken: f64,
+    /// And the logarithm of how many times as much the pilots have lost in the end as after half of their probes; 0 likewise.
+    pub late: f64,
 }
 
 /// A probe on which a sample loses its class.
@@ -60,31 +65,33 @@ pub struct Scatter {
 
 impl ProbedSample {
     /// Numbers per sample between runs.
-    const NUMBERS: usize = 10;
+    const NUMBERS: usize = 12;
 
     /// All of it as numbers, with NaN for what there is not.
     pub(crate) fn numbers(&self) -> [f64; Self::NUMBERS] {
         let [change, kept] = self.scatter.map_or([f64::NAN; 2], |scatter| [scatter.change, scatter.kept]);
-        let late = self.late_loss.unwrap_or(f64::NAN);
-        let [expected, least, most] =
-            self.chance.map_or([f64::NAN; 3], |chance| [chance.expected, chance.least, chance.most]);
+        let late_loss = self.late_loss.unwrap_or(f64::NAN);
+        let [expected, least, most, taken, late] = self.chance.map_or([f64::NAN; 5], |chance| {
+            [chance.expected, chance.least, chance.most, chance.taken, chance.late]
+        });
         let (index, class) = (self.index as f64, self.class as f64);
-        [index, class, self.margin, self.lowest, change, kept, late, expected, least, most]
+        [index, class, self.margin, self.lowest, change, kept, late_loss, expected, least, most, taken, late]
     }
 
     /// Samples from their numbers.
     pub(crate) fn of_numbers(numbers: &[f64]) -> Vec<Self> {
         let some = |number: f64| Some(number).filter(|number| !number.is_nan());
         let sample = |numbers: &[f64; Self::NUMBERS]| {
-            let &[index, class, margin, lowest, change, kept, late, expected, least, most] = numbers;
+            let &[index, class, margin, lowest, change, kept, late_loss, expected, least, most, taken, late] =
+                numbers;
             Self {
                 index: index as usize,
                 class: class as usize,
                 margin,
                 lowest,
                 scatter: some(change).map(|change| Scatter { change, kept }),
-                late_loss: some(late),
-                chance: some(expected).map(|expected| Chance { expected, least, most }),
+                late_loss: some(late_loss),
+                chance: some(expected).map(|expected| Chance { expected, least, most, taken, late }),
             }
         };
         numbers.as_chunks().0.iter().map(sample).collect()

@@ -68,7 +68,8 @@ impl Outlook {
             1.0 / (1.0 + (-odds).exp())
         };
         let off = off.hypot(PILOT_OFF / (self.pilots.max(1) as f64).sqrt());
-        Chance { expected: chance(0.0), least: chance(off), most: chance(-off) }
+        let [expected, least, most] = [0.0, off, -off].map(chance);
+        Chance { expected, least, most, taken: lost, late: self.late }
     }
 
     /// Whether more probes take nothing more.
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     fn sample(lowest: f64, [least, expected, most]: [f64; 3]) -> ProbedSample {
-        let (late_loss, chance) = (Some(0.0), Some(Chance { expected, least, most }));
+        let (late_loss, chance) = (Some(0.0), Some(Chance { expected, least, most, ..Chance::default() }));
         ProbedSample { index: 0, class: 0, margin: 1.0, lowest, scatter: None, late_loss, chance }
     }
 
@@ -191,6 +192,7 @@ mod tests {
                 (middle.expected - of(1.0 - 0.6 * 0.2_f64.exp(), 0.0, 0.01, 12).expected).abs() < 1e-12,
                 "{norm}"
             );
+            assert_eq!((middle.taken, middle.late), (0.6_f64.ln() + 0.2, 0.01), "{norm}");
             // Few pilots say less.
             let few = of(0.4, 0.2, 0.01, 1);
             assert!(few.least < middle.least && few.most > middle.most, "{norm}");

@@ -459,8 +459,8 @@ fn probe_chosen<E: From<Error>, M: RunRows<E>>(
     let rounds = in_batches(chosen, inputs.dim()).len() as u64 * (rounds_of_copies as u64 + 1);
     let mut model = BlackBox::new(model, rounds, variants, monitor);
     if has_journal {
-        // What was kept before there were pilots has fewer numbers per sample.
-        let parameters = format!("{params:?}, with pilots");
+        // What earlier editions kept has fewer numbers per sample.
+        let parameters = format!("{params:?}, with what pilots show");
         model = model.with_journal(Journal::new("probes", inputs, parameters, monitor));
     }
     let searched = search_samples(inputs, (chosen, guides), &copies, params, effort, &mut model);

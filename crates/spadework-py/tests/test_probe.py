@@ -82,6 +82,101 @@ def test_a_function_sees_samples_in_their_shape(samples):
     assert len(found.indices) == 50 and np.all(np.diff(found.indices) > 0)
 
 
+def test_a_function_takes_its_batches_by_dlpack(samples):
+    def model(x):
+        shared = np.from_dlpack(x)  # as torch.from_dlpack: without a copy
+        assert np.shares_memory(shared, x) and x.flags.writeable
+        return linear(shared)
+
+    call = dict(inputs=samples, probe="linf:0.1", probes=10, samples=50, verbose=False)
+    np.testing.assert_array_equal(spadework.probe(model, **call).probe_margins, spadework.probe(linear, **call).probe_margins)
+
+
+def test_a_function_of_jax_arrays(samples):
+    jax = pytest.importorskip("jax")
+    weights = WEIGHTS.astype(np.float32)
+
+    def model(x):
+        lead = jax.numpy.asarray(jax.dlpack.from_dlpack(x)) @ weights
+        return jax.numpy.stack([lead, jax.numpy.zeros_like(lead)], axis=1)
+
+    call = dict(probe="linf:0.1", probes=10, samples=50, verbose=False)
+    found = spadework.probe(model, jax.numpy.asarray(samples), **call)
+    by_numpy = spadework.probe(lambda x: np.asarray(model(x.copy())), samples, **call)
+    np.testing.assert_array_equal(found.probe_margins, by_numpy.probe_margins)
+    np.testing.assert_allclose(found.margins, np.abs(samples[found.indices] @ weights), rtol=1e-4)
+
+
+class OnAGpu:
+    """An array on a device, as a library with DLPack and the array API has it: nothing reads its numbers but by a copy."""
+
+    device = "gpu:1"
+
+    def __init__(self, hidden):
+        self.hidden = hidden
+        self.shape = hidden.shape
+
+    def __len__(self):
+        return len(self.hidden)
+
+    def __dlpack_device__(self):
+        return (2, 1)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        assert dl_device == (1, 0) and copy, "only a copy can be in the memory of the CPU"
+        return self.hidden.copy().__dlpack__()
+
+    def __array__(self, dtype=None, copy=None):
+        raise AssertionError("an array on a GPU must not be copied in silence")
+
+    def __array_namespace__(self):
+        return Library
+
+
+class Library:
+    @staticmethod
+    def asarray(array, device):
+        assert device == OnAGpu.device
+        return OnAGpu(array)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="np.from_dlpack copies from NumPy 2.1 on")
+def test_a_function_of_arrays_on_a_gpu_gets_and_returns_them(samples):
+    seen = set()
+
+    def model(x):
+        seen.add((type(x), x.hidden.dtype, x.shape[1:]))
+        return OnAGpu(linear(x.hidden))
+
+    images, labels = samples.reshape(400, 1, 4, 4), (linear(samples)[:, 0] <= 0).astype(int)
+    call = dict(probe="linf:0.1", probes=10, samples=50, verbose=False)
+    found = spadework.probe(model, OnAGpu(images), labels=OnAGpu(labels), **call)
+    assert seen == {(OnAGpu, np.dtype(np.float32), (1, 4, 4))}
+    on_cpu = spadework.probe(linear, images, labels=labels, **call)
+    np.testing.assert_array_equal(found.probe_margins, on_cpu.probe_margins)
+    assert (found.document, found.accuracy) == (on_cpu.document, 1)
+
+
+def test_arrays_on_a_gpu_that_cannot_be_used_are_refused_with_a_reason(samples):
+    path = FIXTURES / "dynamic.onnx"
+    with pytest.raises(ValueError, match="inputs: the array must be in the memory of the CPU, got one on CUDA device 1"):
+        spadework.probe(path, OnAGpu(samples), "linf:0.1", verbose=False)
+    with pytest.raises(ValueError, match="outputs of the model: the array must be in the memory of the CPU"):
+        spadework.probe(lambda x: OnAGpu(linear(x)), samples, "linf:0.1", verbose=False)
+
+    class WithoutLibrary:
+        shape = (400, 16)
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def get(self):
+            return samples
+
+    with pytest.raises(ValueError, match="library has no array API"):
+        spadework.probe(linear, WithoutLibrary(), "linf:0.1", verbose=False)
+
+
 @pytest.mark.parametrize("kind", ["search", "pixel", "block:2", "smooth"])
 def test_a_file_and_a_function_of_it_agree(kind):
     path, arrays = FIXTURES / "dynamic.onnx", np.load(FIXTURES / "dynamic.npz")

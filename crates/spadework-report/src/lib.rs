@@ -46,7 +46,7 @@ pub use sweep::{sweep_charts, sweep_page};
 
 /// Figures of numbers from elsewhere, in the manner of the pages.
 pub mod figures {
-    pub use crate::charts::{AxisNames, Band, Series, bars, lines, number, scatter};
+    pub use crate::charts::{AxisNames, Band, Series, bars, lines, number, pairs, scatter};
 }
 
 /// The inputs of a model with the shape that they have in their file.

@@ -4,6 +4,7 @@
 //! differentiates what others made, operator by operator. `wire.rs` has the messages of the format that
 //! are needed, defined for `prost`, so that no compiler of schemas is.
 
+mod external;
 mod graph;
 #[cfg(test)]
 mod made;

@@ -1,9 +1,11 @@
 //! The graph of an ONNX file, with its names looked up and its constants unpacked.
 
 use std::collections::HashMap;
+use std::path::Path;
 
+use super::external::Folder;
 use super::wire::{
-    self, AttributeProto, BOOL, FLOAT32, FLOAT64, GraphProto, INT32, INT64, Malformed, NodeProto,
+    self, AttributeProto, BOOL, EXTERNAL, FLOAT32, FLOAT64, GraphProto, INT32, INT64, Malformed, NodeProto,
     OperatorSetIdProto, TensorProto, ValueInfoProto,
 };
 
@@ -48,23 +50,24 @@ pub(super) struct Constant {
     pub(super) floats: Vec<f32>,
     pub(super) integers: Vec<i64>,
     /// Values in another file, of another type, or not as many as the shape says.
-    pub(super) unreadable: Option<&'static str>,
+    pub(super) unreadable: Option<String>,
 }
 
 impl Model {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+    /// Reads the bytes of the file at this path, next to which there may be files of weights.
+    pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Malformed> {
         let model = wire::decode(bytes)?;
         let standard =
             |set: &&OperatorSetIdProto| matches!(set.domain.as_deref(), None | Some("" | "ai.onnx"));
         let opset = model.opset_import.iter().find(standard).map_or(1, |set| set.version);
-        let graph = model.graph.map(Graph::new).transpose()?;
+        let graph = model.graph.map(|graph| Graph::new(graph, Folder::of(path))).transpose()?;
         Ok(Self { graph: graph.unwrap_or_default(), opset })
     }
 }
 
 impl Graph {
-    fn new(graph: GraphProto) -> Result<Self, Malformed> {
-        let constants = graph.initializer.into_iter().map(Constant::new);
+    fn new(graph: GraphProto, mut folder: Folder<'_>) -> Result<Self, Malformed> {
+        let constants = graph.initializer.into_iter().map(|tensor| Constant::in_folder(tensor, &mut folder));
         let constants = constants.map(|constant| constant.map(|constant| (constant.name.clone(), constant)));
         Ok(Self {
             nodes: graph.node.into_iter().map(Node::new).collect::<Result<_, _>>()?,
@@ -129,6 +132,21 @@ impl Attribute {
 }
 
 impl Constant {
+    /// A weight of the whole graph, which may be in a file of its own.
+    fn in_folder(mut tensor: TensorProto, folder: &mut Folder<'_>) -> Result<Self, Malformed> {
+        if tensor.data_location != EXTERNAL {
+            return Self::new(tensor);
+        }
+        match folder.bytes(&tensor) {
+            Ok(bytes) => {
+                tensor.data_location = 0;
+                tensor.raw_data = bytes;
+                Self::new(tensor)
+            }
+            Err(reason) => Ok(Self { unreadable: Some(reason), ..Self::new(tensor)? }),
+        }
+    }
+
     fn new(tensor: TensorProto) -> Result<Self, Malformed> {
         let shape = tensor.dims.iter().map(|&extent| usize::try_from(extent).map_err(|_| Malformed));
         let mut constant = Self {
@@ -140,7 +158,7 @@ impl Constant {
                 .into_iter()
                 .chain(tensor.int32_data.into_iter().map(i64::from))
                 .collect(),
-            unreadable: (tensor.data_location != 0).then_some("values in another file"),
+            unreadable: (tensor.data_location != 0).then(|| "values in another file".to_owned()),
         };
         constant.unpack(tensor.data_type, &tensor.raw_data);
         Ok(constant)
@@ -182,7 +200,7 @@ impl Constant {
             FLOAT32 | FLOAT64 | INT64 | INT32 | BOOL => None,
             _ => Some("values that are neither floats of 32 or 64 bits nor integers"),
         };
-        self.unreadable = self.unreadable.or(problem);
+        self.unreadable = self.unreadable.take().or(problem.map(str::to_owned));
     }
 }
 

@@ -23,7 +23,7 @@ const OPERATORS: &str = "Conv, Gemm, MatMul, BatchNormalization, Relu, Tanh, Max
 /// When the file is not an ONNX file, or its graph holds something else.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Network> {
     let refuse = |reason: String| Error::Model { path: path.to_owned(), reason };
-    let model = Model::parse(bytes)
+    let model = Model::parse(path, bytes)
         .map_err(|_| refuse("expected an ONNX file, got other or incomplete bytes".to_owned()))?;
     if model.graph.nodes.is_empty() {
         return Err(refuse("expected an ONNX file with a graph, got none".to_owned()));
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         let Some(constant) = node.inputs.get(at).and_then(|name| self.constants.get(name.as_str())) else {
             return refuse(node, &format!("must have a constant as its input {at}"));
         };
-        match constant.unreadable {
+        match &constant.unreadable {
             None => Ok(constant),
             Some(problem) => refuse(node, &format!("has a constant with {problem}")),
         }

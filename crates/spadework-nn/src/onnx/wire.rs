@@ -15,6 +15,8 @@ pub(super) const INT32: i32 = 6;
 pub(super) const INT64: i32 = 7;
 pub(super) const BOOL: i32 = 9;
 pub(super) const FLOAT64: i32 = 11;
+/// Where the values of a tensor are: in another file.
+pub(super) const EXTERNAL: i32 = 1;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ModelProto {
@@ -102,8 +104,19 @@ pub(super) struct TensorProto {
     pub(super) name: String,
     #[prost(bytes = "vec", tag = "9")]
     pub(super) raw_data: Vec<u8>,
+    #[prost(message, repeated, tag = "13")]
+    pub(super) external_data: Vec<EntryProto>,
     #[prost(int32, tag = "14")]
     pub(super) data_location: i32,
+}
+
+/// A name and what it stands for.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct EntryProto {
+    #[prost(string, tag = "1")]
+    pub(super) key: String,
+    #[prost(string, tag = "2")]
+    pub(super) value: String,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -85,16 +85,29 @@ def _as_array(values: Any, argument: str) -> npt.NDArray[Any]:
         raise ValueError(f"{argument}: rows must be numbers of equal shape: {error}") from error
 
 
-def _refuse_other_devices(values: Any, argument: str) -> None:
-    """An array on a GPU is not brought over in silence: it may be large, and its owner should know."""
+def _dlpack_device(values: Any) -> tuple[int, int] | None:
+    """DLPack's kind and number of the device that an array is on; None of what has no DLPack."""
     try:
         kind, number = values.__dlpack_device__()
     except Exception:  # no DLPack, or none for arrays of this kind: what comes next decides
-        return
-    if int(kind) not in _CPU_DEVICES:
-        device = _DEVICE_NAMES.get(int(kind), f"DLPack kind {int(kind)}")
+        return None
+    return int(kind), int(number)
+
+
+def is_elsewhere(values: Any) -> bool:
+    """Whether an array is on a device whose memory the CPU does not read."""
+    device = _dlpack_device(values)
+    return device is not None and device[0] not in _CPU_DEVICES
+
+
+def _refuse_other_devices(values: Any, argument: str) -> None:
+    """An array on a GPU is not brought over in silence: it may be large, and its owner should know."""
+    device = _dlpack_device(values)
+    if device is not None and device[0] not in _CPU_DEVICES:
+        kind, number = device
+        name = _DEVICE_NAMES.get(kind, f"DLPack kind {kind}")
         raise ValueError(
-            f"{argument}: the array must be in the memory of the CPU, got one on {device} device {number}: copy it "
+            f"{argument}: the array must be in the memory of the CPU, got one on {name} device {number}: copy it "
             "first, e.g. with .cpu() (PyTorch) or jax.device_get (JAX)"
         )
 

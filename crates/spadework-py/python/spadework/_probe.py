@@ -14,6 +14,7 @@ import numpy.typing as npt
 from . import _native, _notes
 from ._alone import check_alone
 from ._arrays import as_labels, as_rows, as_targets, sample_shape
+from ._devices import Placed, placed, to_cpu
 from ._kept import folder_path, telling_of
 from ._perturbed import Perturb, Perturbed, probe_with
 from ._progress import progress_bars
@@ -31,8 +32,8 @@ _VARIANTS = 100
 _PRECISION = 0.005
 
 
-#: A function from inputs to outputs, or the path of an ONNX file.
-Model = Union[Callable[[npt.NDArray[np.float32]], Any], str, "os.PathLike[str]"]
+#: A function from inputs to outputs, or the path of an ONNX file. The function gets arrays of NumPy, or of another library on a GPU.
+Model = Union[Callable[[Any], Any], str, "os.PathLike[str]"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,11 +181,13 @@ def probe(
     ----------
     model : callable or path
         A function from inputs (a NumPy array of float32 in the shape of ``inputs``, at most a few thousand rows at a time; with
-        ``perturb``, what that returns) to outputs, one row per sample;
-        for a classifier the values right before the softmax, for a regressor the numbers that it predicts. Or an ONNX file.
+        ``perturb``, what that returns) to outputs, one row per sample. If ``inputs`` are on a GPU, it gets arrays of their library
+        on their device, and only its outputs are copied back. The outputs of a classifier must be the values right before the softmax,
+        those of a regressor the numbers that it predicts. Or an ONNX file.
     inputs : array-like of shape (n, ...)
         The samples; uint8 counts as pixels and becomes x/255. Probes stay between 0 and 1 if all inputs do, and otherwise between
-        the smallest and the largest number of the inputs.
+        the smallest and the largest number of the inputs. If ``model`` is a function, inputs may be on a GPU: PyTorch tensors, CuPy
+        arrays, and arrays of other libraries with DLPack and the array API. Probes are made on the CPU.
     probe : str
         A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind. In a ``search`` (the
         default) every probe learns from the previous ones: in L∞ by the signs of smaller and smaller blocks of numbers, in L2 by
@@ -296,8 +299,9 @@ def probe(
         raise ValueError("`tolerance` is for `perturb`; the changes of a regressor under `probe` are in `changes`")
     if probe is None:
         raise ValueError('say how to perturb the inputs: `probe` such as "linf:0.1", or `perturb`')
-    shape = sample_shape(inputs)
-    rows = as_rows(inputs, "inputs")
+    given = placed(inputs) if callable(model) else Placed(inputs)
+    shape = sample_shape(given.inputs)
+    rows = as_rows(given.inputs, "inputs")
     chosen = {
         "probe": word(probe, "probe"),
         "radii": None if radii is None else _radii(radii),
@@ -310,9 +314,9 @@ def probe(
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
         "folder": folder,
     }
-    truth = _truth(labels, len(rows), task)
+    truth = _truth(to_cpu(labels, "labels"), len(rows), task)
     with progress_bars(verbose) as progress, telling_of(folder):
-        found = _native.probe_model(_model(model, shape, onnx), rows, shape, truth, chosen, progress)
+        found = _native.probe_model(_model(model, given, shape, onnx), rows, shape, truth, chosen, progress)
     document = json.loads(found.pop("document"))
     common = {
         "probe": document["probe"],
@@ -384,7 +388,7 @@ def _interval(estimate: Mapping[str, float] | None) -> tuple[float, float] | Non
     return None if estimate is None else (estimate["lower"], estimate["upper"])
 
 
-def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
+def _model(model: Any, given: Placed, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
     """A file with what it takes to run it, or a function from rows to rows."""
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
@@ -397,12 +401,15 @@ def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
 
     is_first = True
 
+    def run(rows: npt.NDArray[np.float32]) -> Any:
+        return given.from_model(model(given.to_model(rows.reshape(len(rows), *shape))))
+
     def of_rows(rows: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
         nonlocal is_first
         # One number per sample may have come without an axis of its own.
-        outputs = as_rows(model(rows.reshape(len(rows), *shape)), "outputs of the model")
+        outputs = as_rows(run(rows), "outputs of the model")
         if is_first:
-            check_alone(lambda some: model(some.reshape(len(some), *shape)), rows, outputs, "outputs of the model")
+            check_alone(run, rows, outputs, "outputs of the model")
         is_first = False
         return outputs
 

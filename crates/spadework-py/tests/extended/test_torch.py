@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 
 import numpy as np
@@ -66,6 +67,35 @@ def test_layers(data, network):
     assert set(comparison) == {"2", "5"}
     with pytest.raises(ValueError, match="layers must be modules of the model, got 'conv9'"):
         layer_outputs(network, images.split(500), ["conv9"])
+
+
+def test_a_network_is_probed_by_dlpack(data, network):
+    images, labels = data
+
+    def model(x):
+        with torch.inference_mode():
+            return network(torch.from_dlpack(x))
+
+    call = dict(probe="linf:0.1", labels=labels, probes=16, samples=50, verbose=False)
+    found = spadework.probe(model, images, **call)
+    assert found.accuracy > 0.8 and 0 < found.survived < found.accuracy
+    by_copies = spadework.probe(lambda x: model(x.copy()).numpy(), images.numpy(), **{**call, "labels": labels.numpy()})
+    assert np.array_equal(found.probe_margins, by_copies.probe_margins)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_network_on_a_gpu_is_probed_there(data, network):
+    images, labels = (tensor.to("cuda") for tensor in data)
+    seen, there = set(), copy.deepcopy(network).to("cuda")
+
+    def model(x):
+        seen.add((type(x), x.device, x.dtype))
+        with torch.inference_mode():
+            return there(x)
+
+    found = spadework.probe(model, images, "linf:0.1", labels=labels, probes=16, samples=50, verbose=False)
+    assert seen == {(torch.Tensor, images.device, torch.float32)}
+    assert found.accuracy > 0.8 and found.survived < found.accuracy
 
 
 def test_attacks_stay_in_their_box_and_hurt(data, network):

@@ -9,6 +9,7 @@ mod heat_map;
 mod histogram;
 mod intervals;
 mod lines;
+mod pairs;
 mod scatter;
 mod steps;
 
@@ -17,6 +18,7 @@ pub(crate) use heat_map::{Cell, heat_map};
 pub(crate) use histogram::histogram;
 pub(crate) use intervals::{Estimate, intervals};
 pub use lines::{AxisNames, Band, Series, lines};
+pub use pairs::pairs;
 pub use scatter::scatter;
 pub(crate) use steps::{Step, steps};
 

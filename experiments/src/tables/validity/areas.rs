@@ -23,6 +23,7 @@ pub(super) struct Case {
     areas: Vec<Option<f64>>,
     precisions: Vec<Option<f64>>,
     runs: Vec<u64>,
+    seconds: Vec<f64>,
 }
 
 impl Case {
@@ -41,7 +42,8 @@ impl Case {
             broken: broken.iter().filter(|&&broken| broken).count(),
             areas: scores.iter().map(|score| auroc(&score.value, &broken)).collect(),
             precisions: scores.iter().map(|score| precision_at(&score.value, &broken, TOP)).collect(),
-            runs: scores.iter().map(|score| score.runs).collect(),
+            runs: scores.iter().map(|score| score.cost.runs).collect(),
+            seconds: scores.iter().map(|score| score.cost.seconds).collect(),
         }
     }
 
@@ -108,17 +110,22 @@ fn by_network(which: Which, telling: &[&Case]) -> Table {
 
 fn by_score(which: Which, telling: &[&Case]) -> Table {
     let caption = format!("{}: the mean over the same networks and sizes.", which.title());
-    let mut table = Table::new(caption, ["score", "area", "cases", "above the margin", "runs"]);
+    let mut table =
+        Table::new(caption, ["score", "area", "least", "cases", "above the margin", "runs", "seconds"]);
     for (score, name) in all_scores().into_iter().enumerate() {
         let above = telling.iter().filter(|case| case.areas[score] > case.areas[MARGIN]).count();
         let runs: Vec<f64> = telling.iter().map(|case| case.runs[score] as f64).collect();
+        let seconds: Vec<f64> = telling.iter().map(|case| case.seconds[score]).collect();
+        let least = telling.iter().filter_map(|case| case.areas[score]).reduce(f64::min);
         let above = if score == MARGIN { Value::Null } else { json!(above) };
         table.row(vec![
             json!(name),
             json!(mean_area(telling, score)),
+            json!(least),
             json!(telling.len()),
             above,
             json!(mean(&runs).map(|runs| runs.round() as u64)),
+            json!(mean(&seconds)),
         ]);
     }
     table

@@ -11,11 +11,14 @@ use spadework_nn::Frozen;
 
 use super::NetLine;
 use super::probes::{self, OfSize, Plan, Squared};
+use super::refit::Searched;
 use super::samples::{self, FromSamples};
+use super::selected::{self, Selected};
 use crate::data::{CLASSES, Images};
 use crate::failure::Failure;
 use crate::networks::AttackPlan;
-use crate::run::Run;
+use crate::run::{Run, Timed};
+use crate::weakest;
 
 /// What every network of one data set is measured on.
 pub(super) struct MeasuredOn<'a> {
@@ -41,18 +44,33 @@ pub(super) struct Net {
 /// What was measured of one network.
 #[derive(Debug)]
 pub(super) struct Evidence {
-    of_samples: FromSamples,
+    of_samples: Timed<FromSamples>,
+    selected: Timed<Selected>,
     /// By size.
     attacks: Vec<Outcomes>,
     probes: Vec<OfSize>,
+}
+
+/// What a number cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cost {
+    /// How often the network was run for it, gradients included.
+    pub(super) runs: u64,
+    /// Wall time of the part that it comes from, with all else that this part measures.
+    pub(super) seconds: f64,
+}
+
+impl Cost {
+    fn and(self, other: Self) -> Self {
+        Self { runs: self.runs + other.runs, seconds: self.seconds + other.seconds }
+    }
 }
 
 /// An index, or a score of the attacked images, with what it cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known<T> {
     pub(super) value: T,
-    /// How often the network was run for it.
-    pub(super) runs: u64,
+    pub(super) cost: Cost,
 }
 
 /// What an attack did to the images.
@@ -62,6 +80,8 @@ struct Outcomes {
     right: Vec<bool>,
     /// Whether it is right, and no longer so after it.
     broken: Vec<bool>,
+    /// The smallest margin of every image that the attack has seen.
+    lowest: Vec<f64>,
 }
 
 impl Outcomes {
@@ -77,20 +97,65 @@ impl Outcomes {
 impl Evidence {
     /// An index at the size of an attack, in the order of [`super::all_indices`].
     pub(super) fn index(&self, index: usize, size: usize) -> Known<Option<f64>> {
-        match index.checked_sub(samples::INDICES.len()) {
-            None => Known { value: self.of_samples.indices[index], runs: self.of_samples.runs },
-            Some(of_probes) => {
+        let of_probes = index.checked_sub(samples::INDICES.len());
+        match of_probes {
+            None => Known { value: self.of_samples.value.indices[index], cost: self.cost_of_samples() },
+            Some(at) if at < probes::INDICES.len() => {
                 let probes = &self.probes[size];
-                Known { value: probes.index(of_probes), runs: probes.cost(of_probes) }
+                Known { value: probes.index(at), cost: probes.cost(at) }
+            }
+            Some(_) => {
+                let Timed { value, seconds } = &self.selected;
+                let of_scores = Cost { runs: value.gradients, seconds: *seconds };
+                Known { value: value.index(), cost: self.cost_of_samples().and(of_scores) }
             }
         }
     }
 
+    fn cost_of_samples(&self) -> Cost {
+        Cost { runs: self.of_samples.value.runs, seconds: self.of_samples.seconds }
+    }
+
     /// The share of images that hold against an attack.
     pub(super) fn robust(&self, size: usize) -> f64 {
-        let Outcomes { right, broken } = &self.attacks[size];
+        let Outcomes { right, broken, .. } = &self.attacks[size];
         let hold = right.iter().zip(broken).filter(|&(&right, &broken)| right && !broken).count();
         hold as f64 / right.len() as f64
+    }
+
+    /// The estimate of a search with the ends of its interval and what it cost.
+    pub(super) fn estimate(&self, size: usize) -> Option<Known<[f64; 3]>> {
+        let search = &self.probes[size].search;
+        let [lower, upper] = search.value.interval?;
+        Some(Known { value: [search.value.robust_accuracy?, lower, upper], cost: search.cost() })
+    }
+
+    /// What an estimate follows from, for weights that are fitted here.
+    pub(super) fn searched(&self, size: usize, source: &str) -> Searched {
+        let shown = self.of_right(size, &self.probes[size].search.value.shown);
+        Searched {
+            source: source.to_owned(),
+            truth: self.robust(size),
+            images: self.attacks[size].right.len(),
+            shown: shown.into_iter().flatten().collect(),
+        }
+    }
+
+    /// The number of images that were attacked.
+    pub(super) fn attacked(&self) -> usize {
+        self.attacks[0].right.len()
+    }
+
+    /// The share of its margin that an attack and that a search leaves of every image that is right; 0 where it is lost.
+    pub(super) fn left(&self, size: usize) -> Vec<[f64; 2]> {
+        let margins = self.of_samples.value.scores[samples::MARGIN].iter().map(|score| -score);
+        let lowest = self.attacks[size].lowest.iter().zip(&self.probes[size].search.value.lowest);
+        let share = |lowest: f64, margin: f64| if margin > 0.0 { (lowest / margin).max(0.0) } else { 0.0 };
+        let left: Vec<[f64; 2]> = lowest
+            .zip(margins)
+            .map(|((&attack, &search), margin)| [share(attack, margin), share(search, margin)])
+            .collect();
+        self.of_right(size, &left)
     }
 
     /// Of the images that are right before an attack, whether it breaks them.
@@ -100,13 +165,14 @@ impl Evidence {
 
     /// Scores of the same images, in the order of [`super::all_scores`].
     pub(super) fn scores(&self, size: usize) -> Vec<Known<Vec<f64>>> {
-        let FromSamples { scores, by_size, runs, .. } = &self.of_samples;
+        let FromSamples { scores, by_size, .. } = &self.of_samples.value;
         let OfSize { search, blocks, .. } = &self.probes[size];
+        let all = self.cost_of_samples();
         // Margins need no graph, and so no other images.
-        let alone = self.attacks[size].right.len() as u64;
-        let plain = (0..scores.len()).map(|score| if score == samples::MARGIN { alone } else { *runs });
-        let probed = [search.evaluations, runs + search.evaluations, runs + blocks.evaluations];
-        let known = |(score, runs): (&Vec<f64>, u64)| Known { value: self.of_right(size, score), runs };
+        let alone = Cost { runs: self.attacked() as u64, ..all };
+        let plain = (0..scores.len()).map(|score| if score == samples::MARGIN { alone } else { all });
+        let probed = [search.cost(), all.and(search.cost()), all.and(blocks.cost())];
+        let known = |(score, cost): (&Vec<f64>, Cost)| Known { value: self.of_right(size, score), cost };
         scores.iter().chain(&by_size[size]).zip(plain.chain(probed)).map(known).collect()
     }
 
@@ -148,13 +214,22 @@ impl MeasuredOn<'_> {
             "indices": samples::INDICES, "samples": super::all_scores(), "eigenpairs": samples::EIGENPAIRS,
             "edges": INDEX_EDGES, "rows": INDEX_ROWS,
         });
-        let of_samples = self.run.part(&format!("validity/{name}/graphs"), &settings, || {
+        let of_samples = self.run.timed(&format!("validity/{name}/graphs"), &settings, || {
             samples::measure(self.run, model, self.test, self.attacked.len(), &probes)
         })?;
+        let Some(of_samples) = of_samples else { return Ok(None) };
+        let settings = json!({
+            "on": on, "test": self.test.described(), "clever": weakest::settings(self.run),
+            "count": selected::count(self.run), "seed": self.run.seed(),
+        });
+        let node_scores = &of_samples.value.scores[samples::NODE_SCORE];
+        let selected = self.run.timed(&format!("validity/{name}/clever"), &settings, || {
+            Selected::measure(self.run, model, &self.attacked, node_scores)
+        })?;
         let attacks =
-            attacks.into_iter().zip(&probes).map(|(attack, probes)| attack.and(&probes.search.lowest));
+            attacks.into_iter().zip(&probes).map(|(attack, probes)| attack.and(&probes.search.value.lowest));
         let attacks = attacks.collect();
-        Ok(of_samples.map(|of_samples| Evidence { of_samples, attacks, probes }))
+        Ok(selected.map(|selected| Evidence { of_samples, selected, attacks, probes }))
     }
 
     /// `None` where the time is over, as in what follows.
@@ -171,12 +246,12 @@ impl MeasuredOn<'_> {
         let probe = |plan: &Plan| {
             let settings = json!({ "on": on, "probes": plan.settings() });
             let part = format!("validity/{name}/{}", plan.name());
-            self.run.part(&part, &settings, || plan.run(self.run, model, &self.attacked))
+            self.run.timed(&part, &settings, || plan.run(self.run, model, &self.attacked))
         };
         let square = |plan: &AttackPlan| {
             let settings = json!({ "on": on, "epsilon": plan.epsilon, "copies": probes::described(self.run), "seed": self.run.seed() });
             let part = format!("validity/{name}/square {}", plan.epsilon);
-            self.run.part(&part, &settings, || Squared::run(self.run, model, &self.attacked, plan.epsilon))
+            self.run.timed(&part, &settings, || Squared::run(self.run, model, &self.attacked, plan.epsilon))
         };
         let all_kinds = |([search, pixels, blocks], plan): ([Plan; 3], &AttackPlan)| {
             let Some(search) = probe(&search)? else { return Ok(None) };
@@ -196,7 +271,10 @@ impl MeasuredOn<'_> {
         let report = plan.run_auto(self.run, model, &self.attacked.examples)?;
         let right = report.outcomes.iter().map(spadework_nn::attack::Outcome::clean).collect();
         let broken = report.outcomes.iter().map(|outcome| outcome.broken.is_some()).collect();
-        Ok(Outcomes { right, broken })
+        // JSON has no word for a margin that is no number, and such an image is not right.
+        let lowest = |margin: f32| if margin.is_nan() { 0.0 } else { f64::from(margin) };
+        let lowest = report.outcomes.iter().map(|outcome| lowest(outcome.margin)).collect();
+        Ok(Outcomes { right, broken, lowest })
     }
 }
 
@@ -212,36 +290,48 @@ mod tests {
     use super::super::probes::Probing;
     use super::*;
 
-    fn probing(evaluations: u64) -> Probing {
-        Probing {
+    /// Two images survive, the last of them by what search and pilots have shown.
+    fn probing(evaluations: u64) -> Timed<Probing> {
+        let value = Probing {
             held: 0.5,
             robust_accuracy: Some(0.25),
+            interval: Some([0.125, 0.375]),
             stability: 0.125,
             margin_ratio: None,
-            lowest: vec![0.0; 4],
+            lowest: vec![0.0, 0.0, 11.0, 43.0],
+            shown: vec![None, Some([-0.25, 0.5]), Some([-0.5, 0.25]), None],
             evaluations,
-        }
+        };
+        Timed { value, seconds: evaluations as f64 / 10.0 }
     }
 
     /// Four images: the second is wrong as it is, the last is broken.
     fn evidence() -> Evidence {
         let score = |number: f64| [0.0, 1.0, 2.0, 3.0].map(|image| number + image).to_vec();
+        let mut scores: Vec<Vec<f64>> =
+            (0..samples::SCORES.len()).map(|at| score(10.0 * at as f64)).collect();
+        scores[samples::MARGIN] = vec![-40.0, -41.0, -44.0, -43.0];
         Evidence {
-            of_samples: FromSamples {
-                indices: vec![Some(1.0); samples::INDICES.len()],
-                scores: (0..samples::SCORES.len()).map(|at| score(10.0 * at as f64)).collect(),
-                by_size: vec![vec![score(100.0), score(200.0), score(300.0)]],
-                runs: 1000,
+            of_samples: Timed {
+                value: FromSamples {
+                    indices: vec![Some(1.0); samples::INDICES.len()],
+                    scores,
+                    by_size: vec![vec![score(100.0), score(200.0), score(300.0)]],
+                    runs: 1000,
+                },
+                seconds: 2.0,
             },
+            selected: Timed { value: Selected::of(&[0.25, 0.5], 64), seconds: 4.0 },
             attacks: vec![Outcomes {
                 right: vec![true, false, true, true],
                 broken: vec![false, false, false, true],
+                lowest: vec![10.0, -1.0, 22.0, -2.0],
             }],
             probes: vec![OfSize {
                 search: probing(70),
                 pixels: probing(5),
                 blocks: probing(7),
-                square: Squared { survived: 0.75, evaluations: 80 },
+                square: Timed { value: Squared { survived: 0.75, evaluations: 80 }, seconds: 8.0 },
             }],
         }
     }
@@ -253,8 +343,21 @@ mod tests {
         assert_eq!(evidence.broken(0), [false, false, true]);
         let scores = evidence.scores(0);
         assert_eq!(scores.len(), super::super::all_scores().len());
-        assert_eq!(scores[samples::MARGIN].value, [40.0, 42.0, 43.0]);
+        assert_eq!(scores[samples::MARGIN].value, [-40.0, -44.0, -43.0]);
         assert_eq!(scores.last().unwrap().value, [300.0, 302.0, 303.0]);
+    }
+
+    /// The search breaks the first and takes three quarters of the third, the attack leaves a quarter and a half of these.
+    #[test]
+    fn shares_of_margins_are_those_of_right_images() {
+        assert_eq!(evidence().left(0), [[0.25, 0.0], [0.5, 0.25], [0.0, 1.0]]);
+    }
+
+    #[test]
+    fn weights_are_fitted_to_right_images_that_survived() {
+        let searched = evidence().searched(0, "source");
+        assert_eq!((searched.source.as_str(), searched.truth, searched.images), ("source", 0.5, 4));
+        assert_eq!(searched.shown, [[-0.5, 0.25]]);
     }
 
     /// The first survives the attack and not the search; the second is wrong as it is.
@@ -267,23 +370,31 @@ mod tests {
     #[test]
     fn everything_has_its_cost() {
         let evidence = evidence();
-        let costs: Vec<u64> = evidence.scores(0).iter().map(|score| score.runs).collect();
-        assert_eq!(costs, [1000, 1000, 1000, 1000, 4, 1000, 1000, 70, 1070, 1007]);
+        let costs = |cost: Cost| (cost.runs, cost.seconds);
+        let of_scores: Vec<(u64, f64)> = evidence.scores(0).iter().map(|score| costs(score.cost)).collect();
+        let mut expected = vec![(1000, 2.0); samples::SCORES.len()];
+        expected[samples::MARGIN].0 = 4;
+        expected.extend([(70, 7.0), (1070, 9.0), (1007, 2.7)]);
+        assert_eq!(of_scores, expected);
         let first_of_probes = samples::INDICES.len();
-        let known: Vec<(Option<f64>, u64)> = (first_of_probes - 1..super::super::all_indices().count())
+        let known: Vec<(Option<f64>, (u64, f64))> = (first_of_probes - 1
+            ..super::super::all_indices().count())
             .map(|index| evidence.index(index, 0))
-            .map(|known| (known.value, known.runs))
+            .map(|known| (known.value, costs(known.cost)))
             .collect();
-        let of_search = [Some(0.25), Some(0.5), Some(0.125)].map(|value| (value, 70));
-        assert_eq!(known[0], (Some(1.0), 1000));
+        let of_search = [Some(0.25), Some(0.5), Some(0.125)].map(|value| (value, (70, 7.0)));
+        assert_eq!(known[0], (Some(1.0), (1000, 2.0)));
         assert_eq!(known[1..4], of_search);
-        assert_eq!(known[4..], [(None, 5), (None, 7), (Some(0.75), 80)]);
+        assert_eq!(known[4..7], [(None, (5, 0.5)), (None, (7, 0.7)), (Some(0.75), (80, 8.0))]);
+        assert_eq!(known[7..], [(Some(0.375), (1064, 6.0))]);
+        let estimate = evidence.estimate(0).unwrap();
+        assert_eq!((estimate.value, costs(estimate.cost)), ([0.25, 0.125, 0.375], (70, 7.0)));
     }
 
     /// A number that is none must come back as none, or every call would compute the part again.
     #[test]
     fn what_is_kept_can_be_read() {
-        let mut of_samples = evidence().of_samples;
+        let mut of_samples = evidence().of_samples.value;
         of_samples.indices[0] = None;
         let text = serde_json::to_string(&of_samples).unwrap();
         let read: FromSamples = serde_json::from_str(&text).unwrap();

@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 use spadework::Samples;
 use spadework_nn::Frozen;
 use spadework_nn::attack::{AttackParams, Budget, Method, Norm, Square, attack};
-use spadework_probe::{ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, ProbeSummary, probe_model};
+use spadework_probe::{
+    ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, ProbeSummary, ProbedSample, probe_model,
+};
 
+use super::net::Cost;
 use crate::data::Images;
 use crate::failure::Failure;
-use crate::run::Run;
+use crate::run::{Run, Timed};
 
 /// Indices of a network that probes give at every size of attacks; of all, more is more robust.
 pub(super) const INDICES: [&str; 6] = [
@@ -39,10 +42,14 @@ pub(super) struct Plan {
 pub(super) struct Probing {
     pub(super) held: f64,
     pub(super) robust_accuracy: Option<f64>,
+    /// The ends of its interval.
+    pub(super) interval: Option<[f64; 2]>,
     pub(super) stability: f64,
     pub(super) margin_ratio: Option<f64>,
     /// The smallest margin of every image over its copies.
     pub(super) lowest: Vec<f64>,
+    /// What the chance of every image that survived a search follows from: the two logarithms that have weights.
+    pub(super) shown: Vec<Option<[f64; 2]>>,
     /// Rows that went through the network.
     pub(super) evaluations: u64,
 }
@@ -58,10 +65,10 @@ pub(super) struct Squared {
 /// All probes of one size: a search, two kinds of noise, and the attack that a search is compared with.
 #[derive(Debug, Clone)]
 pub(super) struct OfSize {
-    pub(super) search: Probing,
-    pub(super) pixels: Probing,
-    pub(super) blocks: Probing,
-    pub(super) square: Squared,
+    pub(super) search: Timed<Probing>,
+    pub(super) pixels: Timed<Probing>,
+    pub(super) blocks: Timed<Probing>,
+    pub(super) square: Timed<Squared>,
 }
 
 impl Plan {
@@ -96,11 +103,17 @@ impl Plan {
             Ok(Samples::from_f32(rows.len(), model.classes(), outputs)?)
         };
         let probed = probe_model(&images.samples()?, outputs, &self.params, run.monitor())?;
-        let ProbeSummary { survived: held, robust_accuracy, stability, margin_ratio, .. } =
+        let ProbeSummary { survived: held, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(Some(&images.labels()))?;
+        let interval = estimated.map(|estimated| [estimated.lower, estimated.upper]);
         let lowest = probed.samples.iter().map(|sample| sample.lowest).collect();
+        let shown = |sample: &ProbedSample| {
+            let chance = sample.chance.filter(|_| sample.holds())?;
+            Some([chance.taken, chance.late])
+        };
+        let shown = probed.samples.iter().map(shown).collect();
         let evaluations = probed.evaluations;
-        Ok(Probing { held, robust_accuracy, stability, margin_ratio, lowest, evaluations })
+        Ok(Probing { held, robust_accuracy, interval, stability, margin_ratio, lowest, shown, evaluations })
     }
 }
 
@@ -151,20 +164,28 @@ fn grid(shape: &[usize]) -> Grid {
 impl OfSize {
     /// In the order of [`INDICES`].
     pub(super) fn index(&self, at: usize) -> Option<f64> {
+        let search = &self.search.value;
         let values = [
-            self.search.robust_accuracy,
-            Some(self.search.held),
-            Some(self.search.stability),
-            self.pixels.margin_ratio,
-            self.blocks.margin_ratio,
-            Some(self.square.survived),
+            search.robust_accuracy,
+            Some(search.held),
+            Some(search.stability),
+            self.pixels.value.margin_ratio,
+            self.blocks.value.margin_ratio,
+            Some(self.square.value.survived),
         ];
         values[at]
     }
 
-    /// How often the network was run for an index, in the same order.
-    pub(super) fn cost(&self, at: usize) -> u64 {
+    /// What an index cost, in the same order.
+    pub(super) fn cost(&self, at: usize) -> Cost {
         let of_copies = [&self.search, &self.search, &self.search, &self.pixels, &self.blocks];
-        of_copies.get(at).map_or(self.square.evaluations, |probing| probing.evaluations)
+        let of_square = || Cost { runs: self.square.value.evaluations, seconds: self.square.seconds };
+        of_copies.get(at).map_or_else(of_square, |probing| probing.cost())
+    }
+}
+
+impl Timed<Probing> {
+    pub(super) fn cost(&self) -> Cost {
+        Cost { runs: self.value.evaluations, seconds: self.seconds }
     }
 }

@@ -3,13 +3,10 @@
 use serde::{Deserialize, Serialize};
 use spadework::pipeline::AverageIndices;
 use spadework::scores::agreement::mean_ranks;
-use spadework::scores::{
-    EdgeScores, NodeScores, RiemannianDistance, SpectralEmbedding, edge_overlap, label_agreement,
-};
+use spadework::scores::{EdgeScores, NodeScores, RiemannianDistance, SpectralEmbedding, label_agreement};
 use spadework::{PairedSamples, Samples, SpadeParams, SpadeReport, evaluate};
 use spadework_nn::Frozen;
-use spadework_probe::Fragility;
-use spadework_probe::{Margins, SampleSignals, predictions};
+use spadework_probe::{Fragility, Margins, NeighborhoodOverlap, SampleSignals, Smoothness, predictions};
 
 use super::probes::OfSize;
 use crate::data::Images;
@@ -18,8 +15,8 @@ use crate::run::Run;
 
 /// Eigenpairs that the longest scores of samples are made of.
 pub(super) const EIGENPAIRS: usize = 10;
-/// AverageIndices of a network with the sign under which more is more robust.
-pub(super) const INDICES: [(&str, f64); 12] = [
+/// Numbers of a network with the sign under which more is more robust.
+pub(super) const INDICES: [(&str, f64); 15] = [
     ("model score λ_1", -1.0),
     ("Riemannian distance (10)", -1.0),
     ("mean eigenvalue", -1.0),
@@ -27,7 +24,10 @@ pub(super) const INDICES: [(&str, f64); 12] = [
     ("mean distortion of edges, resistance", -1.0),
     ("trustworthiness", 1.0),
     ("continuity", 1.0),
-    ("edge overlap", 1.0),
+    ("neighborhood overlap", 1.0),
+    ("agreement", 1.0),
+    ("roughness", -1.0),
+    ("unevenness", -1.0),
     ("label agreement of outputs", 1.0),
     ("median margin / scale", 1.0),
     ("GREAT Score", 1.0),
@@ -46,6 +46,8 @@ pub(super) const SCORES: [&str; 7] = [
     "margin and node score",
     "fragility",
 ];
+/// The score that CLEVER scores are asked for.
+pub(super) const NODE_SCORE: usize = 2;
 /// The score that needs nothing, which others must beat.
 pub(super) const MARGIN: usize = 4;
 /// The one that is meant to be used without probes.
@@ -111,6 +113,9 @@ fn indices(
     let found = AverageIndices::of(report, Some(pair), run.monitor())?;
     let [trustworthiness, continuity] =
         found.neighborhoods.map_or([f64::NAN; 2], |ranks| [ranks.trustworthiness, ranks.continuity]);
+    let overlap = NeighborhoodOverlap::of(report, Some(pair.input()), Some(pair.output()));
+    let [agreement, roughness] = Smoothness::of(report.graphs.input(), pair.output())
+        .map_or([f64::NAN; 2], |found| [found.agreement, found.roughness.unwrap_or(f64::NAN)]);
     Ok(vec![
         report.model_score.0,
         RiemannianDistance::from_eigenvalues(report.eigenpairs.values(), false).distance,
@@ -119,7 +124,10 @@ fn indices(
         found.resistance.map_or(f64::NAN, |spread| spread.mean),
         trustworthiness,
         continuity,
-        edge_overlap(&report.graphs),
+        overlap.estimate().estimate,
+        agreement,
+        roughness,
+        roughness + (1.0 - agreement),
         label_agreement(report.graphs.output(), &test.labels())?,
         margins.spread().median / root_mean_square(pair.output()),
         great_score(pair.output(), test.examples.labels()),
@@ -180,9 +188,9 @@ fn probed_scores(
     attacked: usize,
     probes: &OfSize,
 ) -> Result<Vec<Vec<f64>>, Failure> {
-    let mut scores = vec![probes.search.lowest.iter().map(|margin| -margin).collect()];
+    let mut scores = vec![probes.search.value.lowest.iter().map(|margin| -margin).collect()];
     for probing in [&probes.search, &probes.blocks] {
-        let mut margins: Vec<Option<f64>> = probing.lowest.iter().copied().map(Some).collect();
+        let mut margins: Vec<Option<f64>> = probing.value.lowest.iter().copied().map(Some).collect();
         margins.resize(pair.len(), None);
         let mut fragility = fragility(report, pair, Some(&margins))?;
         fragility.truncate(attacked);

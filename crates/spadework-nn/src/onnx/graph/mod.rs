@@ -69,7 +69,7 @@ impl Graph {
     /// When the file is not an ONNX file, or its graph has an operator that is not understood.
     pub(crate) fn read(path: &Path, bytes: &[u8], compute: &Compute) -> Result<Self> {
         let refuse = |reason: String| Error::Model { path: path.to_owned(), reason };
-        let model = Model::parse(bytes)
+        let model = Model::parse(path, bytes)
             .map_err(|_| refuse("expected an ONNX file, got other or incomplete bytes".to_owned()))?;
         if model.graph.nodes.is_empty() {
             return Err(refuse("expected an ONNX file with a graph, got none".to_owned()));
@@ -258,7 +258,7 @@ impl<'a> Builder<'a> {
                 Some(at) => Ok(Some(at)),
                 None => match self.parsed.constants.get(name) {
                     Some(constant) => {
-                        let problem = constant.unreadable.unwrap_or(TOO_MANY_AXES);
+                        let problem = constant.unreadable.as_deref().unwrap_or(TOO_MANY_AXES);
                         refuse(node, &format!("has a constant with {problem}"))
                     }
                     None => refuse(node, &format!("takes `{name}`, which no operator before it gives")),

@@ -89,7 +89,7 @@ fn unary(inputs: &mut Inputs<'_>) -> Outcome<Value> {
 fn constant(node: &Node, setting: &Setting) -> Outcome<Value> {
     let attribute = |name: &str| node.attributes.get(name);
     if let Some(tensor) = attribute("value").and_then(|value| value.tensor.as_ref()) {
-        return match (tensor.unreadable, Value::of_constant(tensor, &setting.device)) {
+        return match (tensor.unreadable.as_deref(), Value::of_constant(tensor, &setting.device)) {
             (None, Some(value)) => Ok(value),
             (problem, _) => {
                 refuse(node, &format!("has a constant with {}", problem.unwrap_or(TOO_MANY_AXES)))

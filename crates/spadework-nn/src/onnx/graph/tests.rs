@@ -4,7 +4,7 @@ use super::*;
 use crate::Frozen;
 use crate::clever::{CleverParams, clever};
 use crate::onnx::made::{file, floats, list, node, number, numbers};
-use crate::onnx::wire::{BOOL, FLOAT32, INT64, NodeProto, TensorProto};
+use crate::onnx::wire::{BOOL, EXTERNAL, EntryProto, FLOAT32, INT64, NodeProto, TensorProto};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spadework::Silent;
@@ -86,6 +86,49 @@ fn attention_is_that_of_the_formula() {
             }
         }
     }
+}
+
+/// PyTorch's older exporter takes shapes apart in attention, and keeps nothing of the one it replaces.
+#[test]
+fn an_empty_part_of_a_shape_is_a_list_without_numbers() {
+    let nodes = vec![
+        node("Shape", "x", "shape", vec![]),
+        node("Slice", "shape c0 c0", "none", vec![]),
+        node("Concat", "c1 none", "turned", vec![number("axis", 0)]),
+        node("Reshape", "x turned", "y", vec![]),
+    ];
+    let model = frozen(&[0, 1, 2], nodes, vec![list(&[1]), list(&[-1, 2])]);
+    assert_eq!(model.outputs(&[5.0, 6.0]).unwrap(), [5.0, 6.0]);
+    let nothing = vec![node("Slice", "x c0 c0", "y", vec![])];
+    let message = graph(&[0, 2], nothing, vec![list(&[1])]).unwrap_err().to_string();
+    assert!(message.contains("must keep something"), "{message}");
+}
+
+/// As PyTorch's newer exporter writes them.
+#[test]
+fn weights_may_be_in_a_file_next_to_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let values: Vec<u8> = [0.0_f32, 1.0, 2.0, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
+    std::fs::write(folder.path().join("net.onnx.data"), [&[9; 8][..], &values].concat()).unwrap();
+    let entry = |(key, value): (&str, &str)| EntryProto { key: key.to_owned(), value: value.to_owned() };
+    let place = [("location", "net.onnx.data"), ("offset", "8"), ("length", "16")];
+    let weight = TensorProto {
+        data_location: EXTERNAL,
+        external_data: place.map(entry).to_vec(),
+        ..floats(&[2, 2], &[])
+    };
+    let nodes = vec![node("MatMul", "x c0", "y", vec![])];
+    let (bytes, compute) = (file(&[0, 2], nodes, vec![weight]), Compute::cpu());
+    let path = folder.path().join("net.onnx");
+    let model = Frozen::computing(Graph::read(&path, &bytes, &compute).unwrap(), compute.device().clone());
+    assert_eq!(model.outputs(&[1.0, 10.0]).unwrap(), [20.0, 31.0]);
+    let elsewhere = Graph::read(Path::new("elsewhere/net.onnx"), &bytes, &compute).unwrap_err().to_string();
+    assert!(
+        elsewhere.contains(
+            "has a constant with values in the file `net.onnx.data` next to the model, which cannot be read"
+        ),
+        "{elsewhere}"
+    );
 }
 
 /// The pads of PyTorch's older exporter: pairs from the last axis on, turned around by integers of two axes; and parts of shapes.
