@@ -13,7 +13,7 @@ use spadework::samples::{Side, Standardize};
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse};
+use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse, load_watched};
 use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
@@ -79,7 +79,8 @@ impl<'a> Inputs<'a> {
                     let graph = sparse_graph(name, &rows, needs_dense, params, session)?;
                     return Ok(Self::Sparse { name, graph });
                 }
-                load(name)?
+                let monitor = session.monitor();
+                with_threads(params.threads, || Ok::<_, Failure>(load_watched(name, monitor)?))?
             }
         };
         let Some(request) = corruption else {
