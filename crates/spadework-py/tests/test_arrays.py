@@ -52,6 +52,7 @@ def test_bytes_are_pixels():
     assert np.array_equal(rows, pixels.astype(np.float32) / np.float32(255))
 
 
+@pytest.mark.filterwarnings("ignore")  # notes on random outputs
 def test_bytes_stay_bytes_where_they_are_searched():
     rng = np.random.default_rng(7)
     pixels, outputs = rng.integers(0, 256, (60, 5, 5), dtype=np.uint8), rng.normal(size=(60, 3))
