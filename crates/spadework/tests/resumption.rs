@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use spadework::graph::Connectivity;
 use spadework::laplacian::SketchParams;
-use spadework::neighbors::{ApproximateSearch, ExactSearch, NeighborSearch, SearchMethod, TreeSearch};
+use spadework::neighbors::{ApproximateSearch, NeighborSearch, SearchMethod, TreeSearch};
 use spadework::pipeline::{ModelSet, intervals};
 use spadework::samples::Metric;
 use spadework::scores::EdgeScores;
@@ -97,42 +97,27 @@ fn lists_of_equal_outputs_are_those_of_their_inputs() {
 struct LongSearch<'a> {
     name: &'static str,
     search: &'a dyn NeighborSearch,
-    samples: Samples<'static>,
-}
-
-/// Rows whose first number is given.
-fn rows(count: usize, dim: usize, first: f64) -> Samples<'static> {
-    let number = |at: usize| ((at as f64 * 0.618_033_988_749_895).fract() + at as f64 / 1e7).sin();
-    let mut values: Vec<f64> = (0..count * dim).map(|at| number(at * at % 1_000_003)).collect();
-    values[0] = first;
-    Samples::from_f64(count, dim, values).unwrap()
-}
-
-/// Images that differ in blocks of 8 × 8 pixels, and a little in every pixel.
-fn images(count: usize) -> Samples<'static> {
-    const SIDE: usize = 96;
-    let pixel = |at: usize| {
-        let (image, row, column) = (at / (SIDE * SIDE), at / SIDE % SIDE, at % SIDE);
-        let block = (row / 8 * (SIDE / 8) + column / 8) as f64;
-        (128.0 + 100.0 * (0.37 * image as f64 + (block * block * 0.11).sin()).sin()) as u8
-            + (at * at % 7) as u8
-    };
-    Samples::from_u8(count, SIDE * SIDE, (0..count * SIDE * SIDE).map(pixel).collect::<Vec<u8>>()).unwrap()
+    count: usize,
+    dim: usize,
+    /// The first number of the first sample.
+    first: f64,
 }
 
 /// Trees keep lists place by place; approximate searches keep candidates after a tree and after a round, by short copies of the samples
-/// and, where a sample far away leaves these too few digits, by the samples themselves. Long rows of bytes keep pairs of which only bounds
-/// are known.
+/// and, where a sample far away leaves these too few digits, by the samples themselves.
 #[test]
 fn long_searches_that_were_interrupted_give_the_same_lists() {
     let approximate = ApproximateSearch::default();
     let cases = [
-        LongSearch { name: "tree", search: &TreeSearch, samples: rows(70_000, 2, 1.0) },
-        LongSearch { name: "short copies", search: &approximate, samples: rows(4200, 8, 1.0) },
-        LongSearch { name: "far away", search: &approximate, samples: rows(4200, 8, 1e9) },
-        LongSearch { name: "long rows", search: &ExactSearch, samples: images(700) },
+        LongSearch { name: "tree", search: &TreeSearch, count: 70_000, dim: 2, first: 1.0 },
+        LongSearch { name: "short copies", search: &approximate, count: 4200, dim: 8, first: 1.0 },
+        LongSearch { name: "far away", search: &approximate, count: 4200, dim: 8, first: 1e9 },
     ];
-    for LongSearch { name, search, samples } in cases {
+    for LongSearch { name, search, count, dim, first } in cases {
+        let number = |at: usize| ((at as f64 * 0.618_033_988_749_895).fract() + at as f64 / 1e7).sin();
+        let mut values: Vec<f64> = (0..count * dim).map(|at| number(at * at % 1_000_003)).collect();
+        values[0] = first;
+        let samples = Samples::from_f64(count, dim, values).unwrap();
         let whole = search.search(&samples, 10, &spadework::Silent).unwrap();
         let uninterrupted = Memory { every: 1, ..Memory::default() };
         search.search(&samples, 10, &uninterrupted).unwrap();
@@ -146,7 +131,7 @@ fn long_searches_that_were_interrupted_give_the_same_lists() {
             let resumed = search.search(&samples, 10, &memory).unwrap();
             assert!(memory.taken.load(Ordering::SeqCst) > 0, "{name}, {stop}");
             assert_eq!(resumed.recall(), whole.recall(), "{name}, {stop}");
-            for p in 0..samples.len() {
+            for p in 0..count {
                 let found = (resumed.of(p), resumed.squared_distances_of(p));
                 assert_eq!(found, (whole.of(p), whole.squared_distances_of(p)), "{name}, {stop}: {p}");
             }
