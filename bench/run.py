@@ -361,11 +361,11 @@ class Bench:
     def score_of_a_million(self, x, y):
         best = self.score(x, y, CACHE / "score")
         search = best["document"]["graphs"]["input"]["search"]["method"]
-        note = f"inputs searched {search}ly; SPADE score {best['document']['model_score']:.6g}"
+        note = f"inputs searched {search}ly; {stages(best['document'])}; SPADE score {best['document']['model_score']:.6g}"
         self.row("clusters, 1,000,000 × 128", "Spadework score", best, note)
         measured = f"{best['wall_s'] / 60:.1f} min, {best['peak_mib'] / 1024:.1f} GiB"
-        met = best["wall_s"] < 15 * 60 and best["peak_mib"] < 6 * 1024
-        self.verdict("`spadework score`, a million samples", "the clock, memory", "15 min, 6 GiB", measured, met)
+        met = best["wall_s"] < 3 * 60 and best["peak_mib"] < 6 * 1024
+        self.verdict("`spadework score`, a million samples", "the clock, memory", "3 min, 6 GiB", measured, met)
 
     # The whole
 
@@ -409,10 +409,7 @@ class Bench:
             return self.skip(f"score: {missing}")
         data, out = "MNIST test, k = 10, r = 2", CACHE / "score"
         best = self.score(x, y, out, repeats=3)
-        timings = best["document"]["timings"]
-        note = "start-up and reading included; " + ", ".join(
-            f"{name.removesuffix('_s')} {seconds:.3f}" for name, seconds in timings.items() if name != "total_s"
-        )
+        note = f"start-up and reading included; {stages(best['document'])}"
         ours = self.row(data, f"Spadework score, {os.cpu_count()} threads", best, note)
         try:
             scores = CACHE / "peer-scores.npy"
@@ -523,6 +520,12 @@ class Bench:
             linear = growth(products)
             measured = f"n^{power:.2f} against n^{linear:.2f}"
             self.verdict("eigenpairs against n", report.YARDSTICK, "n^0.05 steeper at most", measured, power <= linear + 0.05)
+
+
+def stages(document):
+    """Seconds by the clock of every stage that took some."""
+    seconds = {name.removesuffix("_s"): spent for name, spent in document["timings"].items() if name != "total_s"}
+    return ", ".join(f"{name} {spent:.3g}" for name, spent in seconds.items() if spent > 0)
 
 
 def growth(points):

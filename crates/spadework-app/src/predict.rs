@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use spadework::threads::with_threads;
 use spadework_document::Note;
 use spadework_document::score::ModelFileDocument;
-use spadework_io::{Dataset, Labels, load};
+use spadework_io::{Dataset, Labels, load_watched};
 use spadework_model::{OnnxModel, RunOptions};
 use spadework_probe::accuracy;
 
@@ -54,7 +54,7 @@ pub struct Predicted {
 pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<Predicted, Failure> {
     let session = Session::new(observer);
     let array = match &request.inputs {
-        ArraySource::Named(name) => Array::Dataset(load(name)?),
+        ArraySource::Named(name) => Array::Dataset(load_watched(name, session.monitor())?),
         ArraySource::Rows(rows) => Array::Rows(rows),
     };
     let inputs = SideView::of_array(&array)?;

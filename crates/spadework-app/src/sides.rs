@@ -13,7 +13,7 @@ use spadework::samples::{Metric, Side, Standardize};
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Graph, ManifoldPair, Monitor, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse};
+use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse, load_watched};
 use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
@@ -84,7 +84,8 @@ impl<'a> Inputs<'a> {
                     let needs_dense = needs_dense.or(corruption.map(|_| NeedsDense::Option("corruption")));
                     return Ok(Self::Sparse(Box::new(SparseInputs::new(name, rows, needs_dense, params)?)));
                 }
-                load(name)?
+                let monitor = session.monitor();
+                with_threads(params.threads, || Ok::<_, Failure>(load_watched(name, monitor)?))?
             }
         };
         let Some(request) = corruption else {

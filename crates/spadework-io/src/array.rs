@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use spadework::samples::Values;
+
 use crate::element::{Element, Endian, Numbers};
 use crate::error::{Error, Result};
 use crate::labels::Labels;
@@ -83,7 +85,15 @@ impl<'a> RawArray<'a> {
         &self.description.shape
     }
 
-    /// The values as the core takes them, row after row.
+    /// The values as the core takes them, row after row. Rows of bytes stay bytes; the bytes of other types need not lie where numbers may.
+    pub(crate) fn values(&self) -> Values<'static> {
+        match self.description.element {
+            Element::U8 if self.description.is_native_rows() => Values::U8(self.bytes.to_vec().into()),
+            _ => self.numbers().into(),
+        }
+    }
+
+    /// The same converted to floating point.
     pub(crate) fn numbers(&self) -> Numbers {
         let numbers = self.description.element.numbers(&self.bytes, self.description.endian);
         if self.description.layout == Layout::RowMajor || self.description.shape.len() < 2 {
@@ -215,6 +225,20 @@ mod tests {
         let cube = vec![0, 100, 10, 110, 1, 101, 11, 111];
         let cube = RawArray::new(describe(&[2, 2, 2], Layout::ColumnMajor), cube, "x").unwrap();
         assert_eq!(cube.numbers(), Numbers::F32(vec![0.0, 1.0, 10.0, 11.0, 100.0, 101.0, 110.0, 111.0]));
+    }
+
+    #[test]
+    fn rows_of_bytes_stay_bytes() {
+        let bytes = |layout| {
+            let description = Description { element: Element::U8, ..describe(&[2, 2], layout) };
+            RawArray::new(description, vec![0, 51, 102, 255], "x").unwrap()
+        };
+        let rows = bytes(Layout::RowMajor);
+        assert!(matches!(rows.values(), Values::U8(values) if *values == [0, 51, 102, 255]));
+        let Numbers::F32(numbers) = rows.numbers() else { panic!("converted") };
+        assert!(rows.values().all_doubles().iter().copied().eq(numbers.into_iter().map(f64::from)));
+        let columns = bytes(Layout::ColumnMajor).values();
+        assert!(matches!(columns, Values::F32(values) if *values == [0.0, 102.0 / 255.0, 51.0 / 255.0, 1.0]));
     }
 
     #[test]

@@ -55,8 +55,7 @@ enum Store {
 impl Dataset {
     pub(crate) fn from_raw(array: &RawArray<'_>, name: &str) -> Result<Self> {
         array.check_exact(name)?;
-        let shape = array.shape().to_vec();
-        Ok(Self::from_numbers(shape, array.numbers(), name))
+        Ok(Self::from_values(array.shape().to_vec(), array.values(), name))
     }
 
     /// Numbers that were computed: `len` samples of one shape.
@@ -112,6 +111,12 @@ impl Dataset {
             columns: None,
             are_checked: OnceLock::new(),
         })
+    }
+
+    /// Bytes of a mapped file, as many as the shape says.
+    pub(crate) fn from_mapped_bytes(shape: Vec<usize>, file: FileBytes, name: &str) -> Self {
+        let store = Store::Mapped { file, offset: 0, element: Element::U8 };
+        Self { store, ..Self::from_values(shape, Values::U8((&[]).into()), name) }
     }
 
     pub(crate) fn with_labels(self, labels: Labels) -> Self {

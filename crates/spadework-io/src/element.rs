@@ -2,7 +2,7 @@
 //!
 //! | element | becomes |
 //! | --- | --- |
-//! | u8 | f32, divided by 255: bytes are pixels |
+//! | u8 | f32, divided by 255: bytes are pixels; rows of them stay u8 and stand for the same numbers |
 //! | i8, i16, f16, bf16, u16, bool | f32, exactly |
 //! | f32 | f32 |
 //! | i32, u32, i64, u64, f64 | f64 |

@@ -27,6 +27,12 @@ pub enum Error {
     /// The operating system refused to write.
     #[error("{path}: cannot be written: {cause}", path = path.display())]
     Write { path: PathBuf, cause: io::Error },
+    /// There is no room for numbers that do not fit the memory.
+    #[error(
+        "{path}: the temporary file for the images cannot be written: {cause}; set TMPDIR to a folder with enough room",
+        path = path.display()
+    )]
+    Scratch { path: PathBuf, cause: io::Error },
     /// Another run writes to the folder.
     #[error(
         "{path}: another run{} is writing its results here; wait until it ends, or choose another folder",

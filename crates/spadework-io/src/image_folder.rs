@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use spadework::Monitor;
+use spadework::monitor::{Stage, check_cancelled};
 use spadework::samples::Values;
 
 use crate::dataset::Dataset;
@@ -12,7 +15,13 @@ use crate::formats::picture::{self, Header};
 use crate::image_size::ImageSize;
 use crate::labels::Labels;
 use crate::mapping::{FileBytes, MAP_FROM};
+use crate::scratch_file::ScratchFile;
 use crate::stream::check_promise;
+
+/// Pixels from so many bytes on are decoded into a file: memory is for the search.
+const FILE_FROM: usize = 256 << 20;
+/// Bytes of the images that are decoded together.
+const BYTES_TOGETHER: usize = 32 << 20;
 
 /// Images that are there, in the order of their classes and names.
 #[derive(Debug, Default)]
@@ -79,9 +88,15 @@ impl ImageFolder {
 
     /// Decodes all images, which must agree in size when they are brought to the one asked for, on all cores.
     ///
-    /// Pixels stay bytes. Gray images among others in color become color. The shape is `[n, height, width]` or `[n, 3, height, width]`.
-    pub(crate) fn load(self, name: &str) -> Result<Dataset> {
-        let headers = self.headers()?;
+    /// Pixels stay bytes. Many of them are not kept in memory, but in a file. Gray images among others in color become color. The shape is
+    /// `[n, height, width]` or `[n, 3, height, width]`.
+    pub(crate) fn load(self, name: &str, monitor: &dyn Monitor) -> Result<Dataset> {
+        self.load_by_file_from(FILE_FROM, name, monitor)
+    }
+
+    /// [`ImageFolder::load`] with another size from which pixels are kept in a file, for tests.
+    fn load_by_file_from(self, file_from: usize, name: &str, monitor: &dyn Monitor) -> Result<Dataset> {
+        let headers = self.headers(name, monitor)?;
         let Some(&Header { height, width, .. }) = headers.first() else {
             return Err(Error::NotFound { path: name.to_owned() });
         };
@@ -90,16 +105,15 @@ impl ImageFolder {
         let channels = if in_color { 3 } else { 1 };
         // Sides are at most 4096, so one image cannot overflow.
         let pixels = channels * height * width;
-        let mut values = vec![0_u8; self.checked_len(pixels, name)?];
-        let decoded: Vec<Result<()>> = values
-            .par_chunks_exact_mut(pixels)
-            .zip(&self.files)
-            .map(|(values, file)| decode_into(values, file, in_color, self.size))
-            .collect();
-        decoded.into_iter().collect::<Result<()>>()?;
+        let mut decoded = Decoded::with_room(self.checked_len(pixels, name)?, file_from)?;
+        let watched = Watched::begin("images", self.files.len(), name, monitor);
+        for files in self.files.chunks((BYTES_TOGETHER / pixels).max(1)) {
+            let images = watched.each(files, |file| decode(file, pixels, in_color, self.size))?;
+            images.iter().try_for_each(|image| decoded.append(image))?;
+        }
         let n = self.files.len();
         let shape = if in_color { vec![n, 3, height, width] } else { vec![n, height, width] };
-        let dataset = Dataset::from_values(shape, Values::U8(values.into()), name);
+        let dataset = decoded.into_dataset(shape, name)?;
         Ok(match self.labels {
             Some(labels) => dataset.with_labels(labels),
             None => dataset,
@@ -107,15 +121,13 @@ impl ImageFolder {
     }
 
     /// Reads the beginning of every image, with the size that it will have; of several that are broken the first is named.
-    fn headers(&self) -> Result<Vec<Header>> {
-        let header = |file: &PathBuf| {
+    fn headers(&self, name: &str, monitor: &dyn Monitor) -> Result<Vec<Header>> {
+        Watched::begin("sizes of images", self.files.len(), name, monitor).each(&self.files, |file| {
             let name = file.display().to_string();
             let header = picture::header(&open(file)?, &name)?;
             let (height, width) = self.size.of(header.height, header.width, &name)?;
             Ok(Header { height, width, ..header })
-        };
-        let headers: Vec<Result<Header>> = self.files.par_iter().map(header).collect();
-        headers.into_iter().collect()
+        })
     }
 
     fn check_sizes(&self, headers: &[Header], name: &str) -> Result<()> {
@@ -162,15 +174,78 @@ pub(crate) fn count_images(folder: &Path) -> Result<usize> {
     Ok(Entries::of(folder, &folder.display().to_string())?.images.len())
 }
 
-fn decode_into(values: &mut [u8], file: &Path, in_color: bool, size: ImageSize) -> Result<()> {
+fn decode(file: &Path, expected: usize, in_color: bool, size: ImageSize) -> Result<Vec<u8>> {
     let name = file.display().to_string();
     let pixels = picture::pixels(&open(file)?, in_color, size, &name)?;
-    if pixels.len() != values.len() {
+    if pixels.len() != expected {
         let reason = "it changed while it was read".to_owned();
         return Err(Error::Image { name, reason });
     }
-    values.copy_from_slice(&pixels);
-    Ok(())
+    Ok(pixels)
+}
+
+/// Work on many images, on all cores, under a monitor.
+struct Watched<'a> {
+    total: usize,
+    done: AtomicUsize,
+    name: &'a str,
+    monitor: &'a dyn Monitor,
+}
+
+impl<'a> Watched<'a> {
+    fn begin(stage: &'static str, total: usize, name: &'a str, monitor: &'a dyn Monitor) -> Self {
+        monitor.begin(Stage::Named(stage));
+        Self { total, done: AtomicUsize::new(0), name, monitor }
+    }
+
+    /// Works on some of the images. Of several that fail the first is named, whichever thread was first.
+    fn each<T: Send>(&self, files: &[PathBuf], work: impl Fn(&Path) -> Result<T> + Sync) -> Result<Vec<T>> {
+        let outcomes: Vec<Result<T>> = files
+            .par_iter()
+            .map(|file| {
+                check_cancelled(self.monitor)
+                    .map_err(|cause| Error::Samples { name: self.name.to_owned(), cause })?;
+                let made = work(file)?;
+                let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+                self.monitor.progress(done as u64, self.total as u64);
+                Ok(made)
+            })
+            .collect();
+        outcomes.into_iter().collect()
+    }
+}
+
+/// The pixels of all images so far.
+enum Decoded {
+    InMemory(Vec<u8>),
+    InFile(ScratchFile),
+}
+
+impl Decoded {
+    fn with_room(bytes: usize, file_from: usize) -> Result<Self> {
+        Ok(if bytes < file_from {
+            Self::InMemory(Vec::with_capacity(bytes))
+        } else {
+            Self::InFile(ScratchFile::create()?)
+        })
+    }
+
+    fn append(&mut self, image: &[u8]) -> Result<()> {
+        match self {
+            Self::InMemory(bytes) => {
+                bytes.extend_from_slice(image);
+                Ok(())
+            }
+            Self::InFile(file) => file.write(image),
+        }
+    }
+
+    fn into_dataset(self, shape: Vec<usize>, name: &str) -> Result<Dataset> {
+        Ok(match self {
+            Self::InMemory(bytes) => Dataset::from_values(shape, Values::U8(bytes.into()), name),
+            Self::InFile(file) => Dataset::from_mapped_bytes(shape, file.into_bytes()?, name),
+        })
+    }
 }
 
 fn open(file: &Path) -> Result<FileBytes> {
@@ -212,4 +287,69 @@ fn file_name(path: &Path) -> String {
 
 fn no_images(folder: &Path, name: &str) -> Error {
     Error::NoImages { name: name.to_owned(), folder: folder.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::testing::turn;
+    use spadework::Silent;
+
+    fn fixtures() -> ImageFolder {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/images/color");
+        ImageFolder::list(&folder, "color").unwrap()
+    }
+
+    /// Six images of 324 bytes.
+    #[test]
+    fn pixels_in_a_file_are_those_in_memory() {
+        let _turn = turn();
+        let load = |file_from| fixtures().load_by_file_from(file_from, "color", &Silent).unwrap();
+        let (memory, file) = (load(6 * 324 + 1), load(6 * 324));
+        assert!(!memory.is_mapped() && file.is_mapped());
+        assert_eq!((memory.shape(), memory.labels()), (file.shape(), file.labels()));
+        let bytes = |dataset: &Dataset| match dataset.samples().unwrap().values() {
+            Values::U8(bytes) => bytes.to_vec(),
+            _ => panic!("pixels are bytes"),
+        };
+        assert_eq!(bytes(&memory), bytes(&file));
+    }
+
+    /// Stops as soon as an image has been decoded.
+    #[derive(Default)]
+    struct StopsAfterOne {
+        decodes: AtomicBool,
+        seen: AtomicUsize,
+    }
+
+    impl Monitor for StopsAfterOne {
+        fn begin(&self, stage: Stage) {
+            self.decodes.store(stage == Stage::Named("images"), Ordering::SeqCst);
+        }
+
+        fn progress(&self, _: u64, total: u64) {
+            assert_eq!(total, 6);
+            if self.decodes.load(Ordering::SeqCst) {
+                self.seen.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+
+        fn is_cancelled(&self) -> bool {
+            self.seen.load(Ordering::SeqCst) > 0
+        }
+    }
+
+    #[test]
+    fn decoding_shows_progress_and_can_be_stopped() {
+        let monitor = StopsAfterOne::default();
+        let stopped = rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .build()
+            .unwrap()
+            .install(|| fixtures().load("color", &monitor).unwrap_err());
+        assert!(matches!(stopped, Error::Samples { cause: spadework::Error::Cancelled, .. }));
+        assert_eq!(monitor.seen.load(Ordering::SeqCst), 1);
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use spadework::{Monitor, Silent};
+
 use crate::array::RawArray;
 use crate::dataset::Dataset;
 use crate::element::Numbers;
@@ -25,7 +27,15 @@ use crate::{cinic, digits, named};
 /// # Errors
 /// When there is no such file, its format is not known, or its contents do not follow the format.
 pub fn load(argument: &str) -> Result<Dataset> {
-    load_mapping_from(argument, MAP_FROM)
+    load_watched(argument, &Silent)
+}
+
+/// The same with a monitor, which sees how many images of a folder have been decoded and may stop that.
+///
+/// # Errors
+/// As [`load`], and when the monitor stops the work.
+pub fn load_watched(argument: &str, monitor: &dyn Monitor) -> Result<Dataset> {
+    load_mapping_from(argument, MAP_FROM, monitor)
 }
 
 /// Loads the numbers that a user's argument names as [`load`] does, row after row, but takes bytes for themselves and not for pixels:
@@ -148,13 +158,13 @@ fn words_of(labels: &Labels) -> Vec<String> {
 }
 
 /// [`load`] with another size from which files are mapped, for tests.
-fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
+fn load_mapping_from(argument: &str, map_from: u64, monitor: &dyn Monitor) -> Result<Dataset> {
     match resolve(argument)? {
         Source::Named { set, folder, split } => named::load(set, &folder, split, argument),
         Source::Images { folder, size } => {
-            ImageFolder::list(&folder, argument)?.with_size(size).load(argument)
+            ImageFolder::list(&folder, argument)?.with_size(size).load(argument, monitor)
         }
-        Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?.load(argument),
+        Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?.load(argument, monitor),
         Source::Digits => digits::load(),
         Source::File { path, key } => load_file(FileBytes::open(&path, map_from)?, &path, key, argument),
         Source::Table { path, without } => load_table(&path, &without, argument),
@@ -318,7 +328,7 @@ mod tests {
         let (_folder, path) = scratch_path("x.npy");
         write_npy(&path, &[2, 3], &[0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0][..]).unwrap();
         let name = path.display().to_string();
-        let mapped = load_mapping_from(&name, 1).unwrap();
+        let mapped = load_mapping_from(&name, 1, &Silent).unwrap();
         assert!(mapped.is_mapped());
         let samples = mapped.samples().unwrap();
         let Values::F32(Cow::Borrowed(values)) = samples.values() else { panic!("a borrowed slice") };
@@ -343,8 +353,10 @@ mod tests {
         for (descr, size) in [("|u1", 1), ("|i1", 1), ("<i2", 2), ("<f2", 2)] {
             let bytes: Vec<u8> = (0..8 * size).map(|at| (at * 37 % 120) as u8).collect();
             narrow_file(&path, descr, &bytes);
-            let (mapped, read) =
-                (load_mapping_from(&path.display().to_string(), 1), load(&path.display().to_string()));
+            let (mapped, read) = (
+                load_mapping_from(&path.display().to_string(), 1, &Silent),
+                load(&path.display().to_string()),
+            );
             let (mapped, read) = (mapped.unwrap(), read.unwrap());
             assert!(mapped.is_mapped() && !read.is_mapped(), "{descr}");
             let (narrow, wide) = (mapped.samples().unwrap(), read.samples().unwrap());
@@ -434,7 +446,7 @@ mod tests {
     fn a_mapped_file_that_must_be_converted_is_owned() {
         let (_folder, path) = scratch_path("x.npy");
         write_npy(&path, &[2], &[1_i64, 2][..]).unwrap();
-        let converted = load_mapping_from(&path.display().to_string(), 1).unwrap();
+        let converted = load_mapping_from(&path.display().to_string(), 1, &Silent).unwrap();
         assert!(!converted.is_mapped());
         assert_eq!(converted.samples().unwrap().dim(), 1);
     }
@@ -469,7 +481,7 @@ mod tests {
             let aligned = bytes.len().is_multiple_of(8);
             bytes.extend([1.0_f64, 2.0].iter().flat_map(|value| value.to_le_bytes()));
             std::fs::write(&path, bytes).unwrap();
-            let dataset = load_mapping_from(&path.display().to_string(), 1).unwrap();
+            let dataset = load_mapping_from(&path.display().to_string(), 1, &Silent).unwrap();
             assert_eq!(dataset.is_mapped(), aligned);
             let samples = dataset.samples().unwrap();
             let Values::F64(values) = samples.values() else { panic!("doubles stay doubles") };

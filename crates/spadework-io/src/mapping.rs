@@ -140,12 +140,19 @@ impl FileBytes {
         }
         // Pipes and the like have no length and cannot be mapped.
         if metadata.is_file() && metadata.len() >= map_from && metadata.len() > 0 {
-            let map = map(&file).map_err(wrap)?;
-            return Ok(Self(Bytes::Mapped(Mapped::new(map, file, path, metadata.modified().ok()))));
+            return Self::mapped(file, path);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(wrap)?;
         Ok(Self(Bytes::Read(bytes)))
+    }
+
+    /// Maps an open file that is not empty; messages call it by its path.
+    pub(crate) fn mapped(file: File, path: &Path) -> Result<Self> {
+        let wrap = |cause| Error::Read { path: path.to_owned(), cause };
+        let modified = file.metadata().map_err(wrap)?.modified().ok();
+        let map = map(&file).map_err(wrap)?;
+        Ok(Self(Bytes::Mapped(Mapped::new(map, file, path, modified))))
     }
 
     /// Bytes that are in memory already.

@@ -15,6 +15,7 @@ use crate::errors::Failure;
 pub(crate) enum Rows<'py> {
     Single(PyReadonlyArray2<'py, f32>),
     Double(PyReadonlyArray2<'py, f64>),
+    Bytes(PyReadonlyArray2<'py, u8>),
 }
 
 /// The same without the interpreter; what a worker may hold.
@@ -29,6 +30,7 @@ pub(crate) struct BorrowedRows<'a> {
 enum BorrowedValues<'a> {
     Single(&'a [f32]),
     Double(&'a [f64]),
+    Bytes(&'a [u8]),
 }
 
 impl Rows<'_> {
@@ -36,6 +38,7 @@ impl Rows<'_> {
         let (shape, values) = match self {
             Rows::Single(array) => (array.shape(), BorrowedValues::Single(array.as_slice()?)),
             Rows::Double(array) => (array.shape(), BorrowedValues::Double(array.as_slice()?)),
+            Rows::Bytes(array) => (array.shape(), BorrowedValues::Bytes(array.as_slice()?)),
         };
         Ok(BorrowedRows { len: shape[0], dim: shape[1], values })
     }
@@ -58,6 +61,7 @@ impl<'a> BorrowedRows<'a> {
         let samples = match values {
             BorrowedValues::Single(values) => Samples::from_f32(len, dim, values),
             BorrowedValues::Double(values) => Samples::from_f64(len, dim, values),
+            BorrowedValues::Bytes(values) => Samples::from_u8(len, dim, values),
         };
         samples.map_err(|error| Failure::about(argument, error))
     }

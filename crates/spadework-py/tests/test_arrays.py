@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 import spadework
-from spadework._arrays import as_labels, as_rows
+from spadework._arrays import as_labels, as_rows, as_samples
 
 INPUTS = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
 
@@ -50,6 +50,22 @@ def test_bytes_are_pixels():
     rows = as_rows(pixels, "inputs")
     assert rows.dtype == np.float32
     assert np.array_equal(rows, pixels.astype(np.float32) / np.float32(255))
+
+
+@pytest.mark.filterwarnings("ignore")  # notes on random outputs
+def test_bytes_stay_bytes_where_they_are_searched():
+    rng = np.random.default_rng(7)
+    pixels, outputs = rng.integers(0, 256, (60, 5, 5), dtype=np.uint8), rng.normal(size=(60, 3))
+    rows = as_samples(pixels, "inputs")
+    assert rows.dtype == np.uint8 and rows.shape == (60, 25) and np.shares_memory(rows, pixels)
+    copy = as_rows(pixels, "inputs")
+    assert (spadework.knn_graph(pixels, neighbors=4) != spadework.knn_graph(copy, neighbors=4)).nnz == 0
+    scored, expected = (spadework.score(inputs, outputs, neighbors=4) for inputs in (pixels, copy))
+    assert scored.model_score == expected.model_score and np.array_equal(scored.node_scores, expected.node_scores)
+    assert as_samples(pixels[:, ::2], "inputs").flags.c_contiguous
+    assert as_samples(INPUTS, "inputs").dtype == as_rows(INPUTS, "inputs").dtype
+    with pytest.raises(ValueError, match="at least one dimension"):
+        as_samples(np.uint8(3), "inputs")
 
 
 def test_views_slices_and_read_only_arrays():

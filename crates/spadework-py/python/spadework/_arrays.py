@@ -12,6 +12,7 @@ from ._settings import check_text
 
 if TYPE_CHECKING:
     Rows = Union[npt.NDArray[np.float32], npt.NDArray[np.float64]]
+    Samples = Union[Rows, npt.NDArray[np.uint8]]
 
 #: DLPack's numbers of devices whose memory the CPU reads: kDLCPU, kDLCUDAHost, kDLROCMHost.
 _CPU_DEVICES = (1, 3, 11)
@@ -48,6 +49,14 @@ def as_rows(values: Any, argument: str) -> Rows:
     if array.ndim != 2:
         array = array.reshape(array.shape[0], int(np.prod(array.shape[1:], dtype=np.intp)))
     return np.require(array, requirements=["C", "A"])
+
+
+def as_samples(values: Any, argument: str) -> Samples:
+    """The same, but bytes (uint8) stay bytes, for those who take them as pixels: a copy would be four times as large."""
+    array = _as_array(values, argument)
+    if array.dtype != np.uint8 or array.size == 0 or array.ndim == 0:
+        return as_rows(array, argument)
+    return np.require(array.reshape(len(array), -1), requirements=["C", "A"])
 
 
 def as_names(ids: Any) -> list[str] | None:

@@ -20,6 +20,7 @@ from ._arrays import (
     as_models,
     as_names,
     as_rows,
+    as_samples,
     as_sparse_rows,
     is_sparse,
     sample_shape,
@@ -74,7 +75,7 @@ def score(
     inputs, outputs : array-like of shape (n, ...)
         The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
-        flattened to one row per sample. float32 in C order is used without a copy. uint8 counts as pixels and becomes
+        flattened to one row per sample. float32 and uint8 in C order are used without a copy; a byte counts as a pixel,
         x/255. Nothing is modified. ``outputs`` may also be the model itself, a callable, which is called with ``inputs``.
         ``inputs`` may also be a SciPy sparse matrix, such as tf-idf. It is searched exactly, by the Euclidean or the cosine distance,
         without being made dense; ``connectivity`` then applies only to the outputs.
@@ -247,7 +248,7 @@ def side(samples: Any, graph: Any, name: str, chosen: Settings | None = None) ->
 
 def rows_and_shape(samples: Any, argument: str) -> tuple[Any, list[int]]:
     """Rows, and the shape that a sample had before they were flattened."""
-    rows = as_rows(samples, argument)
+    rows = as_samples(samples, argument)
     shape = sample_shape(samples)
     return rows, shape if int(np.prod(shape)) == rows.shape[1] else [rows.shape[1]]
 
@@ -657,7 +658,7 @@ def knn_graph(
     chosen = settings(**own, eigenpairs=1, input_metric=metric)
     if is_sparse(samples):
         return _sparse_graph(samples, chosen, "samples", verbose)
-    rows = as_rows(samples, "samples")
+    rows = as_samples(samples, "samples")
     with progress_bars(verbose) as progress:
         found = _native.knn_graph(rows, (chosen, progress))
     return matrix(len(rows), found["graph_edges"], found["graph_weights"])

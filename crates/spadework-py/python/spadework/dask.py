@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_rows
+from ._arrays import as_rows, as_samples
 from ._optional import needed
 from ._report import matrix
 from ._settings import Metric, standardize_word
@@ -258,7 +258,7 @@ def _nearest(
 ) -> Nearest:
     """The nearest of every query among the samples of one block; no sample is its own neighbor. `first` has the first
     sample of the queries and of the block."""
-    rows, others = as_rows(queries, "samples"), as_rows(base, "samples")
+    rows, others = as_samples(queries, "samples"), as_samples(base, "samples")
     if rows.shape[1] != others.shape[1]:
         raise ValueError(
             f"samples: every block must have {rows.shape[1]} numbers per sample like the one of sample {first[0]}, got "
@@ -269,7 +269,7 @@ def _nearest(
         _check_directions(others, first[1])
     if rows.dtype != others.dtype:
         # Distances are sums in double precision, which holds every single one.
-        rows, others = rows.astype(np.float64), others.astype(np.float64)
+        rows, others = _numbers(rows), _numbers(others)
     distances, indices = _native.nearest_between(rows, others, first[0] - first[1], neighbors, metric, threads)
     return Nearest(distances, np.where(indices < 0, indices, indices + first[1]))
 

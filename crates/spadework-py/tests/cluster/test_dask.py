@@ -80,10 +80,14 @@ def test_zero_rows_are_named_by_their_place_among_all(client, digits):
         knn_graph(da.from_array(images, chunks=(400, 64)), neighbors=10, metric="cosine")
 
 
-def test_bytes_and_images_are_taken_as_elsewhere(client):
+def test_bytes_and_images_are_taken_as_elsewhere(client, tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (200, 6, 6), dtype=np.uint8)
     expected = spadework.knn_graph(pixels, neighbors=5, search="exact")
     assert same(knn_graph(da.from_array(pixels, chunks=(70, 3, 6)), neighbors=5), expected)
+    # Beside blocks of another type, too.
+    np.save(tmp_path / "bytes.npy", pixels[:90])
+    np.save(tmp_path / "numbers.npy", pixels[90:].astype(np.float32) / np.float32(255))
+    assert same(knn_graph([tmp_path / "bytes.npy", tmp_path / "numbers.npy"], neighbors=5), expected)
 
 
 def test_shards_are_read_by_the_workers(client, digits, tmp_path):

@@ -15,6 +15,15 @@ pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
         self.number()
     }
 
+    /// What [`Element::in_units`] counts.
+    const UNIT: f64 = 1.0;
+
+    /// The number as so many units, in single precision.
+    #[inline(always)]
+    fn in_units(self) -> f32 {
+        self.to_f64() as f32
+    }
+
     /// What looking at one more number of a pair costs, about.
     const SETTLE_NANOSECONDS: f64 = 0.1;
 
@@ -89,8 +98,14 @@ impl Element for f64 {
 }
 
 impl Element for u8 {
+    const UNIT: f64 = 1.0 / 255.0;
     const SETTLE_NANOSECONDS: f64 = 0.04;
     const HAS_PARTS: bool = true;
+
+    #[inline(always)]
+    fn in_units(self) -> f32 {
+        f32::from(self)
+    }
 
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, a: &[u8], b: &[u8]) -> f64 {
@@ -230,26 +245,37 @@ pub(super) fn add_squared_differences<A: Element, B: Element>(lanes: &mut [f64; 
     *lanes = sums;
 }
 
-/// The same for one row and several others: no sum waits for the one before.
+/// The same for one row and several others: no sum waits for the one before. All have as many numbers, a multiple of [`LANES`].
+///
+/// Registers are named, because compilers do not find them in the order of these sums.
 #[inline(always)]
-pub(super) fn add_squared_differences_to_each<const N: usize>(
+pub(super) fn add_squared_differences_to_each<S: Simd, const N: usize>(
+    simd: S,
     lanes: &mut [[f64; LANES]; N],
-    row: &[f32],
-    others: [&[f32]; N],
+    row: &[f64],
+    others: [&[f64]; N],
 ) {
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    let other_chunks = others.map(|other| &other.as_chunks::<LANES>().0[..chunks.len()]);
-    let mut sums = *lanes;
-    for (at, chunk) in chunks.iter().enumerate() {
-        let numbers = chunk.map(f64::from);
-        for other in 0..N {
-            add_squares(&mut sums[other], numbers, other_chunks[other][at].map(f64::from));
+    // Registers that hold the sums of a row; those that are not needed are never looked at.
+    let registers = LANES / S::F64_LANES;
+    let mut sums = [[simd.splat_f64s(0.0); LANES]; N];
+    for (sums, lanes) in sums.iter_mut().zip(&*lanes) {
+        sums[..registers].copy_from_slice(S::as_simd_f64s(lanes).0);
+    }
+    let (row, _) = S::as_simd_f64s(row);
+    let others = others.map(|other| &S::as_simd_f64s(other).0[..row.len()]);
+    for first in (0..row.len()).step_by(registers) {
+        for register in 0..registers {
+            let own = row[first + register];
+            for other in 0..N {
+                let difference = simd.sub_f64s(own, others[other][first + register]);
+                let square = simd.mul_f64s(difference, difference);
+                sums[other][register] = simd.add_f64s(sums[other][register], square);
+            }
         }
     }
-    for other in 0..N {
-        add_squares(&mut sums[other], padded(rest), padded(others[other].as_chunks::<LANES>().1));
+    for (sums, lanes) in sums.iter().zip(lanes) {
+        S::as_mut_simd_f64s(lanes).0.copy_from_slice(&sums[..registers]);
     }
-    *lanes = sums;
 }
 
 /// The sum of all lanes.

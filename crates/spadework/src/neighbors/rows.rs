@@ -177,7 +177,7 @@ fn squared_in_widest<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
 /// Numbers of a row that are looked at together, of long rows: those of all rows of many pairs stay in the caches. Pages of memory have as
 /// many bytes.
 const SLICE: usize = 4096;
-/// Pairs of the same row that are looked at together.
+/// Pairs of the same row that are looked at together at most.
 const TOGETHER: usize = 4;
 
 /// ‖x_p − x_q‖² of some pairs of samples, exactly as the searches compute it. If the numbers have to be fetched, for example from a
@@ -219,51 +219,91 @@ struct AddSlices<'a, R> {
 impl<R: RowSource> WithSimd for AddSlices<'_, R> {
     type Output = ();
 
-    /// Loops, which are compiled for the instruction set.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { rows, pairs, slice, sums } = self;
-        let length = slice.len();
         if !R::Item::HAS_PARTS {
             for (&(p, q), sums) in pairs.iter().zip(sums) {
                 add_squared_differences(sums, &rows.row(p)[slice.clone()], &rows.row(q)[slice.clone()]);
             }
             return;
         }
-        let mut own = vec![0.0; length];
-        let mut others: [Vec<f32>; TOGETHER] = std::array::from_fn(|_| vec![0.0; length]);
-        let mut first = 0;
-        while first < pairs.len() {
-            let p = pairs[first].0;
-            let mut end = first + 1;
-            while end < pairs.len() && pairs[end].0 == p {
-                end += 1;
-            }
-            to_singles(&rows.row(p)[slice.clone()], &mut own);
-            for at in (first..end).step_by(TOGETHER) {
-                // Those beyond the last are computed and not looked at.
-                let count = TOGETHER.min(end - at);
-                let mut some = [[0.0; LANES]; TOGETHER];
-                some[..count].copy_from_slice(&sums[at..at + count]);
-                for (other, &(_, q)) in others.iter_mut().zip(&pairs[at..at + count]) {
-                    to_singles(&rows.row(q)[slice.clone()], other);
-                }
-                let [a, b, c, d] = &others;
-                add_squared_differences_to_each(&mut some, &own, [a, b, c, d]);
-                sums[at..at + count].copy_from_slice(&some[..count]);
-            }
-            first = end;
+        let own = vec![0.0; slice.len().next_multiple_of(LANES)];
+        let mut slices = Slices { rows, slice, own, others: [[0.0; PIECE]; TOGETHER] };
+        let mut left = sums;
+        for of_row in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let (sums, rest) = left.split_at_mut(of_row.len());
+            left = rest;
+            slices.begin(of_row[0].0);
+            let (of_row, sums) = slices.add_in_groups::<S, TOGETHER>(simd, of_row, sums);
+            let (of_row, sums) = slices.add_in_groups::<S, { TOGETHER / 2 }>(simd, of_row, sums);
+            slices.add_in_groups::<S, 1>(simd, of_row, sums);
         }
     }
 }
 
-/// Bytes as numbers, which single precision holds: a loop of its own over many of them fills whole registers, and takes half as long as
-/// turning eight at a time.
-#[inline(always)]
-fn to_singles<T: Element>(row: &[T], target: &mut [f32]) {
-    for (target, number) in target.iter_mut().zip(row) {
-        *target = number.to_f64() as f32;
+/// Numbers of a slice that are looked at together: those of a row and of [`TOGETHER`] others stay in the nearest cache.
+const PIECE: usize = 512;
+
+/// A slice of some rows in double precision, with zeros behind its last number: squares of zero change no sum.
+struct Slices<R> {
+    rows: R,
+    slice: Range<usize>,
+    own: Vec<f64>,
+    others: [[f64; PIECE]; TOGETHER],
+}
+
+impl<R: RowSource> Slices<R> {
+    /// The row that is compared with others from now on.
+    #[inline(always)]
+    fn begin(&mut self, p: usize) {
+        to_doubles(&self.rows.row(p)[self.slice.clone()], &mut self.own);
     }
+
+    /// Adds what the slice of the row and those of others differ in, `N` others at a time; returns the pairs that are left.
+    #[inline(always)]
+    fn add_in_groups<'p, 's, S: Simd, const N: usize>(
+        &mut self,
+        simd: S,
+        pairs: &'p [(usize, usize)],
+        sums: &'s mut [[f64; LANES]],
+    ) -> (&'p [(usize, usize)], &'s mut [[f64; LANES]]) {
+        let ((groups, pairs), (group_sums, sums)) = (pairs.as_chunks::<N>(), sums.as_chunks_mut::<N>());
+        for (group, sums) in groups.iter().zip(group_sums) {
+            self.add(simd, group, sums);
+        }
+        (pairs, sums)
+    }
+
+    #[inline(always)]
+    fn add<S: Simd, const N: usize>(
+        &mut self,
+        simd: S,
+        pairs: &[(usize, usize); N],
+        sums: &mut [[f64; LANES]; N],
+    ) {
+        let Self { rows, slice, own, others } = self;
+        let other_rows = pairs.map(|(_, q)| rows.row(q));
+        for first in slice.clone().step_by(PIECE) {
+            let piece = first..slice.end.min(first + PIECE);
+            let (at, length) = (first - slice.start, piece.len().next_multiple_of(LANES));
+            for (other, row) in others.iter_mut().zip(&other_rows) {
+                to_doubles(&row[piece.clone()], &mut other[..length]);
+            }
+            let pieces = std::array::from_fn(|other| &others[other][..length]);
+            add_squared_differences_to_each(simd, sums, &own[at..at + length], pieces);
+        }
+    }
+}
+
+/// Bytes as numbers, followed by zeros: a loop of its own over many of them fills whole registers.
+#[inline(always)]
+fn to_doubles<T: Element>(row: &[T], target: &mut [f64]) {
+    let (numbers, rest) = target.split_at_mut(row.len());
+    for (target, number) in numbers.iter_mut().zip(row) {
+        *target = number.to_f64();
+    }
+    rest.fill(0.0);
 }
 
 struct SquaredBy<'a, T> {
@@ -284,6 +324,8 @@ impl<T: Element> WithSimd for SquaredBy<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::{Kernels, with_kernels};
+    use crate::neighbors::squared_distance;
 
     /// Runs of every length around those that are looked at together, rows longer than a slice, and pairs out of order.
     #[test]
@@ -295,9 +337,14 @@ mod tests {
         for samples in
             [Samples::from_u8(len, dim, pixels).unwrap(), Samples::from_f32(len, dim, numbers).unwrap()]
         {
-            let together = squared_distances_between(&samples, &all);
-            for (&(p, q), together) in all.iter().zip(together) {
-                assert_eq!(together, squared_distance_between(&samples, p, q), "{p}, {q}");
+            let rows = samples.values().all_singles();
+            let row = |p: usize| &rows[p * dim..(p + 1) * dim];
+            for kernels in Kernels::available() {
+                let together = with_kernels(kernels, || squared_distances_between(&samples, &all)).unwrap();
+                for (&(p, q), together) in all.iter().zip(together) {
+                    assert_eq!(together, squared_distance_between(&samples, p, q), "{p}, {q} on {kernels}");
+                    assert_eq!(together, squared_distance(row(p), row(q)), "{p}, {q} on {kernels}");
+                }
             }
         }
     }

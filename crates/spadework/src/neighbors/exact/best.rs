@@ -78,8 +78,8 @@ impl RowList {
         self.nearest.iter().chain(&self.waiting).copied()
     }
 
-    fn holds(&self, index: u32) -> bool {
-        self.candidates().any(|known| known.index == index)
+    fn held(&self, index: u32) -> Option<Candidate> {
+        self.candidates().find(|held| held.index == index)
     }
 
     /// Takes a candidate in; returns the squared distance beyond which nothing can be among the k nearest, where it changed.
@@ -140,7 +140,7 @@ pub(super) struct BestLists {
     /// Bits of the radius in the units of the short vectors.
     radii: Vec<AtomicU64>,
     units: Units,
-    /// Whether neighbors may be offered that are in the lists already, as after a search was interrupted.
+    /// Whether neighbors may be offered that are in the lists already.
     may_repeat: bool,
 }
 
@@ -202,12 +202,22 @@ impl BestLists {
             return;
         }
         let mut list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
-        if self.may_repeat && list.holds(candidate.index) {
+        if self.may_repeat && list.held(candidate.index).is_some() {
             return;
         }
         if let Some(most) = list.offer(self.neighbors, candidate, distance) {
             self.shrink(p, most);
         }
+    }
+
+    /// The candidate of row `p` that a sample is, if it is one.
+    pub(super) fn held(&self, p: usize, index: u32) -> Option<Candidate> {
+        self.lists[p].lock().unwrap_or_else(PoisonError::into_inner).held(index)
+    }
+
+    /// From now on, neighbors may be offered that are in the lists already.
+    pub(super) fn allow_repeats(&mut self) {
+        self.may_repeat = true;
     }
 
     /// What row `p` has found so far, in no particular order.
@@ -222,7 +232,7 @@ impl BestLists {
             self.shrink(p, worst.most);
         }
         self.lists[p] = Mutex::new(list);
-        self.may_repeat = true;
+        self.allow_repeats();
     }
 
     /// The lists of the samples: `order[place]` is the sample whose list stands at `place`. `distances` are the squared distances of some

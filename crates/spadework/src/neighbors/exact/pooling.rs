@@ -103,7 +103,7 @@ impl Blocks {
     fn pool<T: Element>(&self, row: &[T], line: &mut [f32], target: &mut [f32]) {
         let Arrangement { height, width, channels, .. } = self.arrangement;
         let (length, across) = (width * channels, width / self.columns * channels);
-        let scale = 1.0 / (self.size() as f32).sqrt();
+        let scale = (T::UNIT / (self.size() as f64).sqrt()) as f32;
         let lines = row.chunks_exact(length * height).flat_map(|plane| {
             let whole = height / self.rows * self.rows;
             plane[..whole * length].chunks_exact(length * self.rows)
@@ -112,7 +112,7 @@ impl Blocks {
             line.fill(0.0);
             for numbers in lines.chunks_exact(length) {
                 for (sum, number) in line.iter_mut().zip(numbers) {
-                    *sum += number.to_f64() as f32;
+                    *sum += number.in_units();
                 }
             }
             match channels {
@@ -165,7 +165,7 @@ impl<R: RowSource> Pooled<R> {
         }
         let arrangements = Arrangement::candidates(rows.dim());
         // A sum of g numbers in single precision errs by at most gu of the sum of their sizes, which over √g is at most their
-        // norm; so a row errs by at most gu‖x‖.
+        // norm; so a row errs by at most gu‖x‖. Sums of bytes are exact, and x/255 and the factor err by less than that.
         let norm = most * (rows.dim() as f64).sqrt();
         let error = |blocks: Blocks| 1.01 * (blocks.size() + 2) as f64 * UNIT_ROUNDOFF * norm;
         SIDES.iter().find_map(|&side| {

@@ -118,7 +118,12 @@ impl<R: RowSource> Tiles<R> {
         let leaf_reaches = (0..leaves.count()).map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect();
         let near = leaves.surroundings(near_leaves, best.neighbors() + 1);
         let fine = fine.map(Fine::new);
-        Self { rows, coarse, fine, bands, leaves, near, best, leaf_errors, leaf_reaches }
+        let mut tiles = Self { rows, coarse, fine, bands, leaves, near, best, leaf_errors, leaf_reaches };
+        if tiles.in_slices() {
+            // Pairs that give the first radii come again when leaves are compared.
+            tiles.best.allow_repeats();
+        }
+        tiles
     }
 
     pub(super) fn leaf_count(&self) -> usize {
@@ -295,6 +300,13 @@ impl<R: RowSource> Tiles<R> {
         }
     }
 
+    /// Bounds of the squared distance of a pair, where one of its rows holds the other as a candidate.
+    fn known(&self, p: usize, q: usize) -> Option<(f64, f64)> {
+        let order = self.leaves.order();
+        let held = self.best.held(p, order[q]).or_else(|| self.best.held(q, order[p]))?;
+        Some((held.least, held.most))
+    }
+
     /// Settles pairs of long rows slice by slice, so that slices of many rows are in the caches together; the nearest first.
     #[inline(always)]
     fn settle_in_slices<L: Lanes>(&self, lanes: L, candidates: &[(usize, usize)], sides: Sides) {
@@ -305,7 +317,12 @@ impl<R: RowSource> Tiles<R> {
         let mut pairs: Vec<SlicedPair> = Vec::with_capacity(candidates.len());
         for &(p, q) in candidates {
             // In a leaf that is compared with itself every pair comes twice; some rows only fill up a block.
-            if p < q && q < self.coarse.rows() && may_be_near(p, q) {
+            if p >= q || q >= self.coarse.rows() || !may_be_near(p, q) {
+                continue;
+            }
+            if let Some(known) = self.known(p, q) {
+                self.offer(p, q, known, sides);
+            } else {
                 let rest = self.bands.as_ref().map_or(0, |bands| bands.squared_distance(p, q));
                 pairs.push(SlicedPair { sum: 0, p, q, rest });
             }
@@ -382,7 +399,7 @@ impl<R: RowSource> LanesTask for NearSearch<'_, R> {
                 }
             }
         }
-        tiles.shrink_radii(lanes, &first_looks);
+        tiles.settle_first_looks(lanes, &mut first_looks);
     }
 }
 
@@ -481,26 +498,27 @@ impl<R: RowSource> Tiles<R> {
         nearness.visit(lanes, rows, least, threshold.max(least), |q, _| self.consider(lanes, p, q, ONLY_ROW));
     }
 
-    /// First radii from rows that seem near, those of a row one after the other; the pairs are settled later, with many others. Slice by slice,
-    /// so that what the rows of a leaf share is read from the caches.
+    /// Settles pairs of rows that seem near, so that radii are soon small. Slice by slice, so that what the rows of a leaf share is read
+    /// from the caches.
     #[inline(always)]
-    fn shrink_radii<L: Lanes>(&self, lanes: L, pairs: &[(usize, usize)]) {
-        let (neighbors, dim) = (self.best.neighbors(), self.rows.dim());
+    fn settle_first_looks<L: Lanes>(&self, lanes: L, pairs: &mut Vec<(usize, usize)>) {
+        const BOTH: Sides = Sides { rows: true, columns: true };
+        for (p, q) in &mut *pairs {
+            (*p, *q) = (*p.min(q), *p.max(q));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs.retain(|&(p, q)| self.known(p, q).is_none());
+        let dim = self.rows.dim();
         let mut sums = vec![0; pairs.len()];
         for first in (0..dim).step_by(SLICE) {
             let slice = first..dim.min(first + SLICE);
-            for (sum, &(p, q)) in sums.iter_mut().zip(pairs) {
+            for (sum, &(p, q)) in sums.iter_mut().zip(&*pairs) {
                 *sum += R::Item::part(lanes, &self.sample(p)[slice.clone()], &self.sample(q)[slice.clone()]);
             }
         }
-        let mut sums = sums.into_iter();
-        for of_row in pairs.chunk_by(|a, b| a.0 == b.0) {
-            let mut distances: Vec<f64> =
-                sums.by_ref().take(of_row.len()).map(|sum| R::Item::bounds(sum, dim).1).collect();
-            if distances.len() >= neighbors {
-                let (_, radius, _) = distances.select_nth_unstable_by(neighbors - 1, f64::total_cmp);
-                self.best.shrink(of_row[0].0, *radius);
-            }
+        for (&(p, q), sum) in pairs.iter().zip(sums) {
+            self.offer(p, q, R::Item::bounds(sum, dim), BOTH);
         }
     }
 }
