@@ -461,13 +461,14 @@ impl<'g> EigenProblem<'g> {
             .then(|| self.scale.inverse().pairs(relabeled.as_ref().unwrap_or(pairs).clone()));
         let pairs = scaled.as_ref().or(relabeled.as_ref()).unwrap_or(pairs);
         let found = match certainty {
+            Certainty::None => Ok(enclosure::lower_only(self, pairs)),
             Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
             Certainty::Certified => certificate::certified(self, pairs, monitor),
         }
         .map_err(|error| self.error_as_given(error))?;
         let found =
             Enclosure { lower: self.scale.value(found.lower), upper: self.scale.value(found.upper), ..found };
-        if found.lower.is_finite() && found.upper.is_finite() {
+        if found.lower.is_finite() && (found.upper.is_finite() || certainty == Certainty::None) {
             return Ok(found);
         }
         Err(self.out_of_range.clone())
