@@ -241,13 +241,15 @@ class Bench:
 
     def eigen_all(self):
         data = self.data
-        sets = [("MNIST test", "mnist_test", lambda: (data.mnist_test(), data.mnist_test_outputs()), (1, 2, 10))]
+        sets = [(10_000, "MNIST test", "mnist_test", lambda: (data.mnist_test(), data.mnist_test_outputs()), (1, 2, 10))]
         if not self.options.quick:
             sets += [
-                ("MNIST 70,000", "mnist_70k", lambda: (data.mnist(), data.mnist_outputs()), (1, 2, 10)),
-                ("clusters 200,000", "clusters_200k", lambda: data.clusters(200_000), (1, 2)),
+                (70_000, "MNIST 70,000", "mnist_70k", lambda: (data.mnist(), data.mnist_outputs()), (1, 2, 10)),
+                (200_000, "clusters 200,000", "clusters_200k", lambda: data.clusters(200_000), (1, 2)),
             ]
-        for name, key, arrays, ranks in sets:
+        for size, name, key, arrays, ranks in sets:
+            if size > self.options.largest:
+                continue
             try:
                 folder = self.graphs(key, *arrays())
             except (Missing, Failed) as failure:
@@ -547,7 +549,7 @@ def main():
     parser.add_argument("--only", choices=tuple(report.TITLES), help="one section")
     parser.add_argument("--data", default=os.environ.get("SPADEWORK_DATA"), help="folder of the data sets [SPADEWORK_DATA]")
     parser.add_argument("--timeout", type=float, default=900, help="seconds after which a process is given up [900]")
-    parser.add_argument("--largest", type=int, default=1_000_000, help="most samples in the section scale [1000000]")
+    parser.add_argument("--largest", type=int, default=1_000_000, help="most samples in the sections eigen and scale [1000000]")
     parser.add_argument("--profile", default="release", help="Cargo profile that is measured [release]")
     parser.add_argument("--output", type=pathlib.Path, help="where the report goes [docs; of a part target/bench-report]")
     options = parser.parse_args()

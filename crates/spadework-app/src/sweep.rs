@@ -129,7 +129,9 @@ fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Fail
         .words("name", |(.., name)| (*name).clone())
         .numbers("model_score", |cell| score(cell, |score| score.spectrum.model_score))
         .numbers("numerical_bounds_lower", |cell| score(cell, |score| score.spectrum.numerical_bounds.lower))
-        .numbers("numerical_bounds_upper", |cell| score(cell, |score| score.spectrum.numerical_bounds.upper))
+        .numbers("numerical_bounds_upper", |cell| {
+            score(cell, |score| score.spectrum.numerical_bounds.upper.unwrap_or(f64::NAN))
+        })
         .write(path, "sweep", formats)?;
     if formats.contains(&TableFormat::Npy) {
         let shape = [document.points.len(), document.models.len()];

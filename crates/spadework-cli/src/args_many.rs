@@ -187,7 +187,7 @@ pub(crate) struct ReferenceArgs {
         value_name = "RESULT",
         conflicts_with_all = [
             "input_graph", "output_graph", "neighbors", "eigenpairs", "sketch_error", "solver", "graph", "weights",
-            "connectivity", "input_metric", "output_metric", "standardize", "ties", "tolerance", "certify", "seed", "interval", "references", "indices", "probe", "probe_with",
+            "connectivity", "input_metric", "output_metric", "standardize", "ties", "tolerance", "certify", "no_bounds", "seed", "interval", "references", "indices", "probe", "probe_with",
             "save_graphs", "report", "plots", "table"
         ]
     )]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::{ModelArgs, SolvingArgs, TablesArgs, TerminalArgs, text, threads};
+use crate::args::{BoundsArgs, ModelArgs, SolvingArgs, TablesArgs, TerminalArgs, text, threads};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
 
@@ -37,6 +37,8 @@ pub(crate) struct EigenArgs {
     pub(crate) eigenpairs: usize,
     #[command(flatten)]
     pub(crate) solving: SolvingArgs,
+    #[command(flatten)]
+    pub(crate) bounds: BoundsArgs,
     /// Seed of everything random [default: that of the graphs]
     #[arg(long, help_heading = "Method", value_name = "N")]
     pub(crate) seed: Option<u64>,

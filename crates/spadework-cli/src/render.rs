@@ -1,6 +1,6 @@
 //! Numbers and tables as text for people.
 
-use spadework_document::score::CorruptionDocument;
+use spadework_document::score::{CorruptionDocument, NumericalBoundsDocument};
 
 pub(crate) use spadework_app::{json, printable};
 
@@ -67,7 +67,15 @@ fn digits(value: f64, significant: i32) -> String {
 }
 
 /// An interval with as many decimals as show its width, rounded outwards.
-pub(crate) fn interval(lower: f64, upper: f64) -> String {
+/// Numerical bounds of a SPADE score.
+pub(crate) fn bounds(found: &NumericalBoundsDocument) -> String {
+    match found.upper {
+        Some(upper) => interval(found.lower, upper),
+        None => format!("at least {}, no upper bound", number(found.lower)),
+    }
+}
+
+fn interval(lower: f64, upper: f64) -> String {
     let magnitude = upper.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
     if !(-9..15).contains(&magnitude) {
         // Every digit, since plain notation would be hundreds of zeros.

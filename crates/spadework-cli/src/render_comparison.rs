@@ -187,8 +187,8 @@ fn worst_label(model: &ModelDocument) -> Option<String> {
 /// The numerical bounds as a relative width: the ends agree with the score to more digits than a table shows.
 fn width(model: &ModelDocument) -> String {
     let bounds = &model.spectrum.numerical_bounds;
-    let width = (bounds.upper - bounds.lower) / model.spectrum.model_score;
-    format!("± {width:.0e} ({})", bounds.method)
+    let width = |upper: f64| (upper - bounds.lower) / model.spectrum.model_score;
+    bounds.upper.map_or_else(String::new, |upper| format!("± {:.0e} ({})", width(upper), bounds.method))
 }
 
 /// Models that share a rank, with the difference where there are two.

@@ -14,7 +14,7 @@ use spadework_document::score::{
 use spadework_document::variants::VariantsDocument;
 use spadework_document::words::{attack_name, grouped};
 
-use crate::render::{bar, corruption, interval, number, number_short, printable, table};
+use crate::render::{bar, bounds, corruption, number, number_short, printable, table};
 use crate::render_graphs::{graph_lines, numbers_of};
 use crate::render_indices::{indices, margins};
 use crate::render_shares::{percent, share_with_range};
@@ -185,7 +185,7 @@ fn spade(document: &ScoreDocument) -> String {
     let mut text =
         line("SPADE score", &score, "λ_1; larger is less robust, for models of one kind on the same data");
     text.push_str(&facts.interval.map_or_else(String::new, subsamples));
-    text.push_str(&line("numerical bounds", &bounds(numerical_bounds), ""));
+    text.push_str(&line("numerical bounds", &certain_bounds(numerical_bounds), ""));
     text.push_str(&line("eigenvalues", &spectrum.join("  "), ""));
     text.push_str(&facts.references.map_or_else(String::new, references));
     text.push_str(&margins(facts.margins.as_ref()));
@@ -194,13 +194,15 @@ fn spade(document: &ScoreDocument) -> String {
     text
 }
 
-fn bounds(found: &NumericalBoundsDocument) -> String {
+/// Bounds, and how certain they are.
+fn certain_bounds(found: &NumericalBoundsDocument) -> String {
     let certainty = match found.method.as_str() {
+        "none" => return bounds(found),
         "residual" => format!("with probability at least {}", found.probability),
         "inertia" => "proved".to_owned(),
         _ => "all eigenvalues computed".to_owned(),
     };
-    format!("{}, {certainty}", interval(found.lower, found.upper))
+    format!("{}, {certainty}", bounds(found))
 }
 
 fn subsamples(around: IntervalDocument) -> String {

@@ -41,6 +41,9 @@ pub struct RequestDocument {
     pub tolerance: f64,
     /// Whether the upper bound of the SPADE score is proved.
     pub certify: bool,
+    /// Whether there is no upper bound of the SPADE score.
+    #[serde(default)]
+    pub no_bounds: bool,
     /// Seed of everything random.
     pub seed: u64,
     /// What the outputs are: `auto`, `classes`, `embedding` or `regression`.
@@ -76,6 +79,7 @@ impl From<&SpadeParams> for RequestDocument {
             connectivity: params.connectivity.to_string(),
             tolerance: params.tolerance,
             certify: params.certainty == Certainty::Certified,
+            no_bounds: params.certainty == Certainty::None,
             seed: params.seed,
             task: Task::Auto.to_string(),
         }
@@ -83,6 +87,14 @@ impl From<&SpadeParams> for RequestDocument {
 }
 
 impl RequestDocument {
+    fn certainty(&self) -> Certainty {
+        match (self.certify, self.no_bounds) {
+            (true, _) => Certainty::Certified,
+            (false, true) => Certainty::None,
+            (false, false) => Certainty::Probable,
+        }
+    }
+
     /// What the outputs are.
     ///
     /// # Errors
@@ -111,7 +123,7 @@ impl RequestDocument {
             .with_weights(self.weights.parse()?)
             .with_connectivity(self.connectivity.parse()?)
             .with_tolerance(self.tolerance)
-            .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_certainty(self.certainty())
             .with_seed(self.seed))
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use spadework::eigen::Enclosure;
+use spadework::eigen::{Enclosure, EnclosureMethod};
 use spadework::error::UnknownWord;
 use spadework::graph::SideConnection;
 use spadework::laplacian::SketchInfo;
@@ -105,9 +105,9 @@ pub struct CorruptionDocument {
 pub struct NumericalBoundsDocument {
     /// Lower bound.
     pub lower: f64,
-    /// Upper bound.
-    pub upper: f64,
-    /// `residual`, `inertia` or `dense`.
+    /// Upper bound; null if none was asked for.
+    pub upper: Option<f64>,
+    /// `residual`, `inertia` or `dense`; `none` if there is no upper bound.
     pub method: String,
     /// Probability that the upper bound holds; 1 if it is proved or computed without randomness.
     pub probability: f64,
@@ -562,6 +562,7 @@ impl IntervalDocument {
 impl From<Enclosure> for NumericalBoundsDocument {
     fn from(enclosure: Enclosure) -> Self {
         let Enclosure { lower, upper, method, probability, .. } = enclosure;
+        let upper = (method != EnclosureMethod::None).then_some(upper);
         Self { lower, upper, method: method.to_string(), probability }
     }
 }

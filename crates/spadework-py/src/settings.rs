@@ -31,6 +31,7 @@ pub(crate) struct Settings {
     connectivity: String,
     tolerance: f64,
     certify: bool,
+    bounds: bool,
     seed: u64,
     pub(crate) threads: Option<NonZeroUsize>,
     task: String,
@@ -58,7 +59,11 @@ impl Settings {
             .with_weights(word("weights", &self.weights)?)
             .with_connectivity(word("connectivity", &self.connectivity)?)
             .with_tolerance(self.tolerance)
-            .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_certainty(match (self.certify, self.bounds) {
+                (true, _) => Certainty::Certified,
+                (false, true) => Certainty::Probable,
+                (false, false) => Certainty::None,
+            })
             .with_seed(self.seed))
     }
 }

@@ -25,7 +25,7 @@ CALLS = {
         ["score", *X, *Y],
         ["score", *X, *NET, *LABELS, *PROBE, "--interval", "--references", "--indices", "--out", "all"],
         ["score", *X, *Y, "--eigenpairs", "all", "--graph", "pca:0.9", "--weights", "gaussian", "--certify"],
-        ["score", *X, *Y, "--graph", "sparse:density=2", "--connectivity", "bridge", "--search", "approximate"],
+        ["score", *X, *Y, "--graph", "sparse:density=2", "--connectivity", "bridge", "--search", "approximate", "--no-bounds"],
         ["score", "--inputs", "mnist:DIR:test", *Y, "--corruption", "gaussian-noise:3"],
         ["score", *X, "--outputs", "single.npy", "--task", "regression"],
     ],

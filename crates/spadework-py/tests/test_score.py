@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -108,6 +110,11 @@ def test_intervals_and_references(digits):
     assert more.permuted_score > more.model_score
     certified = spadework.score(inputs, outputs, certify=True, verbose=False)
     assert certified.numerical_bounds.method in ("inertia", "dense") and certified.numerical_bounds.probability == 1
+    unbounded = spadework.score(inputs, outputs, bounds=False, verbose=False)
+    assert unbounded.numerical_bounds.method == "none" and unbounded.numerical_bounds.upper == math.inf
+    assert unbounded.model_score == plain.model_score
+    with pytest.raises(ValueError, match="`certify` proves the upper bound that `bounds=False` leaves out"):
+        spadework.score(inputs, outputs, certify=True, bounds=False)
 
 
 def test_all_eigenpairs(digits):

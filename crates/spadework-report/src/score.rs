@@ -4,7 +4,7 @@ use askama::Template;
 use spadework::scores::{Cut, LabelPairScore};
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::NodeDocument;
-use spadework_document::score::{LabelDocument, ScoreDocument};
+use spadework_document::score::{LabelDocument, NumericalBoundsDocument, ScoreDocument};
 use spadework_document::verdict::VerdictDocument;
 use spadework_document::words::{grouped, percent, share_with_range, short};
 use spadework_io::{Labels, default_name};
@@ -503,10 +503,10 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
         ("residuals", joined(document.spectrum.residuals.iter().map(|residual| format!("{residual:.1e}")))),
         (
             "numerical bounds of λ₁",
-            format!(
-                "[{}, {}]",
-                document.spectrum.numerical_bounds.lower, document.spectrum.numerical_bounds.upper
-            ),
+            match document.spectrum.numerical_bounds {
+                NumericalBoundsDocument { lower, upper: Some(upper), .. } => format!("[{lower}, {upper}]"),
+                NumericalBoundsDocument { lower, .. } => format!("at least {lower}, no upper bound"),
+            },
         ),
         ("seed", document.method.seed.to_string()),
         ("edges", format!("{} input, {} output", document.graphs.input.edges, document.graphs.output.edges)),

@@ -68,6 +68,9 @@ fn probable_enclosures_are_narrow() {
         assert!(enclosure.probability >= 1.0 - 1e-6);
         assert!(enclosure.upper <= fixture.eigenvalues[0] * (1.0 + 1e-6), "{}: {enclosure:?}", fixture.name);
         assert!(enclosure.lower >= fixture.eigenvalues[0] * (1.0 - 1e-6), "{}: {enclosure:?}", fixture.name);
+        let without = problem.enclose(&pairs, Certainty::None, 0, &Silent).unwrap();
+        assert_eq!((without.method, without.lower), (EnclosureMethod::None, enclosure.lower));
+        assert_eq!(without.upper, f64::INFINITY);
     }
 }
 

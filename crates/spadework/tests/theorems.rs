@@ -256,6 +256,7 @@ proptest! {
             (EigenMethod::Dense, Certainty::Probable, EnclosureMethod::Dense),
             (EigenMethod::Davidson, Certainty::Probable, EnclosureMethod::Residual),
             (EigenMethod::Davidson, Certainty::Certified, EnclosureMethod::Inertia),
+            (EigenMethod::Davidson, Certainty::None, EnclosureMethod::None),
         ];
         for (method, certainty, how) in expected {
             let params = EigenParams::default().with_method(method).with_seed(seed);

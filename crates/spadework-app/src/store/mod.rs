@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use spadework::eigen::{Certainty, GeneralizedEigenpairs};
+use spadework::eigen::GeneralizedEigenpairs;
 use spadework::graph::ConnectedGraph;
 use spadework::pipeline::{KeepNothing, Keeper, ModelGraphs, SolvedSpectrum, graphs_of, spectrum_around};
 use spadework::samples::Side;
@@ -37,8 +37,6 @@ use crate::wording::NoteCode;
 
 /// The folder of the stages inside that of a result.
 const STAGES: &str = "stages";
-/// What a recipe says of bounds that are proved.
-const CERTIFIED: &str = "certified";
 
 /// What to do about a stage that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,14 +149,13 @@ impl<'a> Store<'a> {
     /// On what the eigenpairs of graphs depend.
     fn eigen_recipe(&self, graphs: &GraphPair, params: &SpadeParams) -> &Recipe {
         self.eigen_recipe.get_or_init(|| {
-            let bounds = if params.certainty == Certainty::Certified { CERTIFIED } else { "probable" };
             Recipe::new()
                 .with("input_graph", graph_digest(graphs.input()))
                 .with("output_graph", graph_digest(graphs.output()))
                 .with("eigenpairs", params.eigenpairs)
                 .with("solver", params.solver)
                 .with("tolerance", params.tolerance)
-                .with("bounds", bounds)
+                .with("bounds", params.certainty)
                 .with("seed", params.seed)
         })
     }
@@ -392,7 +389,6 @@ fn broken(error: &spadework_document::Error) -> Failure {
 fn as_requested(stage: &EigenStage, params: SpadeParams) -> SpadeParams {
     let solver = stage.made_from.get("solver").and_then(|word| solver_named(word).ok());
     let solver = solver.unwrap_or(params.solver);
-    let is_certified = stage.made_from.get("bounds") == Some(CERTIFIED);
-    let certainty = if is_certified { Certainty::Certified } else { Certainty::Probable };
+    let certainty = stage.made_from.get("bounds").and_then(|word| word.parse().ok()).unwrap_or_default();
     params.with_tolerance(stage.tolerance).with_seed(stage.seed).with_solver(solver).with_certainty(certainty)
 }

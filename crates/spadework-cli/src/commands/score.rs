@@ -20,6 +20,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         ..args.scored.model.score(&args.scored.corruption, args.scored.output.folder(&formats), args.top)
     }
     .with_ids(args.judged.ids.ids.as_deref());
+    request.params = args.bounds.apply(request.params);
     request.data.task = args.judged.task.task.into();
     if args.plan {
         let document = plan(&request, &Console::new(&args.scored.output).monitor())?;

@@ -198,6 +198,19 @@ fn a_proof_on_request() {
 }
 
 #[test]
+fn no_upper_bound_on_request() {
+    let scene = Scene::with_model();
+    let json = scene.score("--json --no-bounds").json();
+    let found = &json["numerical_bounds"];
+    assert_eq!((found["method"].as_str(), found["upper"].is_null()), (Some("none"), true), "{found}");
+    let bounded = scene.score("--json").json();
+    assert_eq!(found["lower"], bounded["numerical_bounds"]["lower"]);
+    assert_eq!(json["model_score"], bounded["model_score"]);
+    assert!(scene.score("--no-bounds").prints().contains("no upper bound\n"));
+    scene.score("--no-bounds --certify").refuses(2, &["--no-bounds", "--certify"]);
+}
+
+#[test]
 fn labels_tell_pairs_and_the_worst() {
     let scene = Scene::with_model();
     let json = scene.score("--json --labels labels.npy --out result").json();

@@ -29,8 +29,11 @@ fn assert_stages_are_score(scene: &Scene, name: &str, options: &str, eigen: &str
     let (whole, staged) = (format!("whole{name}"), format!("staged{name}"));
     scene.score(&format!("--quiet {options} --out {whole}")).prints();
     // What of the options concerns the graphs.
-    let graph =
-        options.replace("--tables csv,npy", "").replace("-r 3", "").replace("--solver power --certify", "");
+    let graph = options
+        .replace("--tables csv,npy", "")
+        .replace("-r 3", "")
+        .replace("--solver power --certify", "")
+        .replace("--no-bounds", "");
     stages(scene, &staged, &graph, eigen, scores);
     let mut expected = scene.listing(&whole);
     let [document, by_stages] =
@@ -53,6 +56,7 @@ fn one_after_the_other_they_are_score() {
         ("--labels labels.npy --tables csv,npy", "", "--tables csv,npy"),
         ("-k 4 --connectivity bridge --weights gaussian --seed 3 -r 3", "-r 3", ""),
         ("--graph sparse:density=2 --solver power --certify", "--solver power --certify", ""),
+        ("--no-bounds", "--no-bounds", ""),
     ];
     for (at, (options, eigen, scores)) in cases.into_iter().enumerate() {
         assert_stages_are_score(&scene, &at.to_string(), options, eigen, scores);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use spadework::eigen::{EigenInfo, EigenMethod, Enclosure, EnclosureMethod};
+use spadework::eigen::{EigenInfo, EigenMethod, Enclosure};
 use spadework::pipeline::SolvedSpectrum;
 
 use super::{Recipe, SCHEMA, StageDocument, duration};
@@ -70,9 +70,8 @@ impl EigenStage {
     /// The spectrum of eigenpairs that were checked, where their bounds were found too.
     pub fn spectrum(&self, eigenpairs: spadework::eigen::GeneralizedEigenpairs) -> Option<SolvedSpectrum> {
         let NumericalBoundsDocument { lower, upper, method, probability } = self.numerical_bounds.as_ref()?;
-        let known = [EnclosureMethod::Dense, EnclosureMethod::Residual, EnclosureMethod::Inertia];
-        let method = known.into_iter().find(|known| known.to_string() == *method)?;
-        let enclosure = Enclosure::new(*lower..=*upper, method, *probability);
+        let method = method.parse().ok()?;
+        let enclosure = Enclosure::new(*lower..=upper.unwrap_or(f64::INFINITY), method, *probability);
         let mut spectrum = SolvedSpectrum::new(eigenpairs, enclosure);
         spectrum.eigen_time = duration(self.eigen_s);
         spectrum.enclosure_time = duration(self.numerical_bounds_s);

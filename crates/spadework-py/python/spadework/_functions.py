@@ -59,6 +59,7 @@ def score(
     sketch_error: float = 0.3,
     tolerance: float = 1e-6,
     certify: bool = False,
+    bounds: bool = True,
     interval: bool = False,
     references: bool = False,
     indices: bool = False,
@@ -118,6 +119,9 @@ def score(
         Relative residual that every eigenpair must reach.
     certify : bool, default=False
         Prove the upper bound of the SPADE score by a factorization (up to about 20,000 samples).
+    bounds : bool, default=True
+        Compute an upper bound of the SPADE score. Without it, the call saves up to half of the time of the eigenpairs, but does not find out
+        whether the solver missed the largest one.
     interval : bool, default=False
         Also compute a 95 % confidence interval of the SPADE score, from 100 half-samples.
     references : bool, default=False

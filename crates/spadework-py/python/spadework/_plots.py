@@ -56,7 +56,8 @@ def spectrum(report: Report, ax: Axes | None, options: dict[str, Any]) -> Axes:
     ax = _axes(ax)
     values = report.eigenvalues
     ax.plot(np.arange(1, len(values) + 1), values, **{"marker": "o", **options})
-    ax.vlines(1, report.numerical_bounds.lower, report.numerical_bounds.upper, linewidth=4, alpha=0.4)
+    if report.numerical_bounds.method != "none":
+        ax.vlines(1, report.numerical_bounds.lower, report.numerical_bounds.upper, linewidth=4, alpha=0.4)
     ax.set(xlabel="eigenpair", ylabel="eigenvalue", xticks=np.arange(1, len(values) + 1))
     return ax
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -35,9 +36,9 @@ class NumericalBounds(NamedTuple):
 
     #: Lower end.
     lower: float
-    #: Upper end.
+    #: Upper end; infinite with ``bounds=False``.
     upper: float
-    #: ``"residual"``, ``"inertia"`` (a proof) or ``"dense"``: how the upper end was obtained.
+    #: ``"residual"``, ``"inertia"`` (a proof) or ``"dense"``: how the upper end was obtained; ``"none"`` with ``bounds=False``.
     method: str
     #: Probability with which the upper end holds.
     probability: float
@@ -146,7 +147,8 @@ class Report:
     @property
     def numerical_bounds(self) -> NumericalBounds:
         """Numerical bounds of the SPADE score, and how certain they are."""
-        return NumericalBounds(**self.document["numerical_bounds"])
+        bounds = self.document["numerical_bounds"]
+        return NumericalBounds(**{**bounds, "upper": math.inf if bounds["upper"] is None else bounds["upper"]})
 
     @property
     def interval(self) -> Interval | None:

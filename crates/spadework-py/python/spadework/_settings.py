@@ -34,6 +34,7 @@ class Settings(TypedDict):
     connectivity: str
     tolerance: float
     certify: bool
+    bounds: bool
     seed: int
     threads: int | None
     task: str
@@ -56,12 +57,15 @@ def settings(
     connectivity: Any = "grow",
     tolerance: Any = 1e-6,
     certify: Any = False,
+    bounds: Any = True,
     seed: Any = 0,
     threads: Any = None,
     task: Any = "auto",
     rank_by: Any = "auto",
 ) -> Settings:
     """The settings of a call."""
+    if certify and not bounds:
+        raise ValueError("`certify` proves the upper bound that `bounds=False` leaves out; pass only one of them")
     return {
         "neighbors": whole_number(neighbors, "neighbors", least=1),
         "eigenpairs": _eigenpairs(eigenpairs),
@@ -77,6 +81,7 @@ def settings(
         "connectivity": word(connectivity, "connectivity"),
         "tolerance": number(tolerance, "tolerance"),
         "certify": bool(certify),
+        "bounds": bool(bounds),
         "seed": whole_number(seed, "seed", least=0, most=2**64 - 1),
         "threads": None if threads is None else whole_number(threads, "threads", least=1, most=MAX_THREADS),
         "task": word(task, "task"),

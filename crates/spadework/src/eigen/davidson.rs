@@ -27,7 +27,8 @@ use super::{
 use crate::error::Result;
 use crate::laplacian::CgParams;
 use crate::laplacian::panel::{
-    Panel, Square, WIDTH, add_products, center, dots, gram, multiply, negated, random, scale_add, zeros,
+    Panel, Square, WIDTH, add_products, center, combinations, dots, gram, grams, multiply, negated, random,
+    scale_add, zeros,
 };
 use crate::monitor::{Monitor, check_cancelled};
 use crate::random::{Purpose, stream};
@@ -217,7 +218,7 @@ impl<'p> Basis<'p> {
         let old = self.columns();
         self.vectors.push(direction);
         self.output_products.push(output_product);
-        let blocks: Vec<Square> = self.vectors.iter().map(|v| gram(v, &input_product)).collect();
+        let blocks = grams(&self.vectors, &input_product);
         self.input_products.push(input_product);
         self.projected = Mat::from_fn(old + WIDTH, old + WIDTH, |i, j| {
             let (row, column) = (i.min(j), i.max(j));
@@ -233,19 +234,15 @@ impl<'p> Basis<'p> {
         let mut product = zeros(direction.len());
         let mut clean_passes = 0;
         while clean_passes < 2 {
-            let overlaps: Vec<_> = self
-                .vectors
-                .iter()
-                .zip(&self.output_products)
-                .map(|(vectors, products)| (vectors, negated(&gram(products, direction))))
-                .collect();
+            if clean_passes == 1 && self.is_orthogonal(direction) {
+                break;
+            }
+            let overlaps = grams(&self.output_products, direction);
+            let overlaps: Vec<_> = self.vectors.iter().zip(overlaps.iter().map(negated)).collect();
             let largest = overlaps
                 .iter()
                 .flat_map(|(_, overlap)| overlap.as_flattened())
                 .fold(0.0, |m: f64, o| m.max(o.abs()));
-            if clean_passes == 1 && largest <= ORTHOGONAL {
-                break;
-            }
             add_products(direction, &overlaps);
             center(direction);
             if clean_passes == 1 && largest <= SMALL_OVERLAP {
@@ -268,6 +265,13 @@ impl<'p> Basis<'p> {
             }
         }
         product
+    }
+
+    /// Whether a pass left no overlap. The first panel tells for all of them, since rounding is what leaves overlaps.
+    fn is_orthogonal(&self, direction: &Panel) -> bool {
+        self.output_products.first().is_none_or(|products| {
+            gram(products, direction).as_flattened().iter().all(|overlap| overlap.abs() <= ORTHOGONAL)
+        })
     }
 
     fn ritz(&self) -> Ritz {
@@ -293,11 +297,13 @@ impl<'p> Basis<'p> {
 
     /// The leading Ritz pairs with residuals formed again and measured by a Laplacian solve.
     fn measured_pairs(&self, ritz: &Ritz, panels: usize) -> Vec<RitzPair> {
-        (0..panels.min(self.vectors.len()))
-            .flat_map(|panel| {
-                let targets: [usize; WIDTH] = std::array::from_fn(|lane| panel * WIDTH + lane);
-                let values = targets.map(|target| ritz.values[target]);
-                let vectors = combine(&self.vectors, &ritz.coefficients, targets);
+        let panels = panels.min(self.vectors.len());
+        let squares = leading_squares(&ritz.coefficients, self.vectors.len(), panels);
+        combinations(&self.vectors, &squares)
+            .into_iter()
+            .enumerate()
+            .flat_map(|(panel, vectors)| {
+                let values: [f64; WIDTH] = std::array::from_fn(|lane| ritz.values[panel * WIDTH + lane]);
                 let residual = self.problem.residual(&vectors, values);
                 let (solution, info) = self.problem.solver().solve_panel(&residual, &MEASURE);
                 // rᵀx falls short of rᵀL_Y⁺r by what the solve leaves; one that failed says nothing.
@@ -319,14 +325,10 @@ impl<'p> Basis<'p> {
             problem.apply_left(vectors, &mut self.input_products[panel]);
             problem.right().apply_panel(vectors, &mut self.output_products[panel]);
         }
-        let blocks: Vec<Vec<Square>> = self
-            .vectors
-            .iter()
-            .map(|v| self.input_products.iter().map(|product| gram(v, product)).collect())
-            .collect();
+        let blocks: Vec<Vec<Square>> = self.vectors.iter().map(|v| grams(&self.input_products, v)).collect();
         self.projected = Mat::from_fn(self.columns(), self.columns(), |i, j| {
             let (row, column) = (i.min(j), i.max(j));
-            blocks[row / WIDTH][column / WIDTH][row % WIDTH][column % WIDTH]
+            blocks[row / WIDTH][column / WIDTH][column % WIDTH][row % WIDTH]
         });
     }
 
@@ -338,10 +340,9 @@ impl<'p> Basis<'p> {
             return;
         }
         let coefficients = self.restart_coefficients(ritz, guarded_panels(eigenpairs) * WIDTH);
-        let columns = |panel: usize| std::array::from_fn(|lane| panel * WIDTH + lane);
-        let panels = coefficients.ncols() / WIDTH;
+        let squares = leading_squares(&coefficients, self.vectors.len(), coefficients.ncols() / WIDTH);
         for kept in [&mut self.vectors, &mut self.input_products, &mut self.output_products] {
-            *kept = (0..panels).map(|panel| combine(kept, &coefficients, columns(panel))).collect();
+            *kept = combinations(kept, &squares);
         }
         self.projected = coefficients.transpose() * &self.projected * &coefficients;
         self.previous = None;
@@ -392,16 +393,11 @@ fn coefficients_of(coefficients: &Mat<f64>, panel: usize, targets: [usize; WIDTH
     std::array::from_fn(|i| std::array::from_fn(|j| coefficients[(panel * WIDTH + i, targets[j])]))
 }
 
-/// V·C for four columns of C.
-fn combine(vectors: &[Panel], coefficients: &Mat<f64>, columns: [usize; WIDTH]) -> Panel {
-    let mut combined = zeros(vectors[0].len());
-    let products: Vec<(&Panel, Square)> = vectors
-        .iter()
-        .enumerate()
-        .map(|(panel, vectors)| (vectors, coefficients_of(coefficients, panel, columns)))
-        .collect();
-    add_products(&mut combined, &products);
-    combined
+/// The first columns of a coefficient matrix, as many as fill `panels`: for each panel that they make, what every old one adds.
+fn leading_squares(coefficients: &Mat<f64>, old: usize, panels: usize) -> Vec<Vec<Square>> {
+    let columns = |panel: usize| std::array::from_fn(|lane| panel * WIDTH + lane);
+    let of_panel = |made| (0..old).map(|panel| coefficients_of(coefficients, panel, columns(made))).collect();
+    (0..panels).map(of_panel).collect()
 }
 
 /// W with WᵀGW = 1 for a Gram matrix G, and the columns of W that mean nothing because their direction is dependent.

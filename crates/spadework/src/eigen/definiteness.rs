@@ -18,7 +18,9 @@ use faer::linalg::solvers::{DenseSolveCore, Llt};
 
 use super::deflated::{Deflated, gaussian_pair};
 use crate::error::Result;
-use crate::laplacian::panel::{Panel, Square, WIDTH, add_products, center, dots, gram, scale_add, zeros};
+use crate::laplacian::panel::{
+    Panel, Square, WIDTH, add_products, center, dots, gram, grams, panel_of, scale_add, zeros,
+};
 use crate::monitor::{Monitor, check_cancelled};
 use crate::random::{Purpose, stream};
 
@@ -67,8 +69,10 @@ impl<'d, 'p, 'g> Complement<'d, 'p, 'g> {
     fn of(deflated: &'d Deflated<'p, 'g>) -> Option<Self> {
         let problem = deflated.problem();
         let columns = deflated.products();
-        let products: Vec<Panel> =
-            columns.chunks(WIDTH).map(|columns| panel_of(columns, problem.nodes())).collect();
+        let products: Vec<Panel> = columns
+            .chunks(WIDTH)
+            .map(|columns| panel_of(columns.iter().map(Vec::as_slice), problem.nodes()))
+            .collect();
         let preconditioned: Vec<Panel> = products
             .iter()
             .map(|product| {
@@ -88,7 +92,7 @@ impl<'d, 'p, 'g> Complement<'d, 'p, 'g> {
 
     /// r ← r − G(GᵀZ)⁻¹Zᵀr.
     fn project(&self, residual: &mut Panel) {
-        let overlaps: Vec<Square> = self.preconditioned.iter().map(|z| gram(z, residual)).collect();
+        let overlaps = grams(&self.preconditioned, residual);
         let count = self.inverse.nrows();
         let taken_off = |panel: usize| -> Square {
             std::array::from_fn(|i| {
@@ -119,12 +123,6 @@ impl<'d, 'p, 'g> Complement<'d, 'p, 'g> {
         self.project(&mut start);
         start
     }
-}
-
-/// Up to four vectors as a panel.
-fn panel_of(vectors: &[Vec<f64>], rows: usize) -> Panel {
-    let entry = |lane: usize, p: usize| vectors.get(lane).map_or(0.0, |vector| vector[p]);
-    (0..rows).map(|p| std::array::from_fn(|lane| entry(lane, p))).collect()
 }
 
 /// Four conjugate gradient iterations with A = μL_Y − L_X, of which the solutions are not needed.

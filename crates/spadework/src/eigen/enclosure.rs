@@ -53,6 +53,8 @@ const TEST_SLACK: f64 = 1e-4;
 /// How certain the upper bound of the SPADE score must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Certainty {
+    /// No upper bound, which takes no time. An eigenvalue that the iteration missed is not found out.
+    None,
     /// A residual bound that holds with a stated probability over the random start.
     #[default]
     Probable,
@@ -66,7 +68,7 @@ pub enum Certainty {
 pub struct Enclosure {
     /// Lower end, a Rayleigh quotient.
     pub lower: f64,
-    /// Upper end.
+    /// Upper end; infinite if none was asked for.
     pub upper: f64,
     /// How the upper end was obtained.
     pub method: EnclosureMethod,
@@ -77,6 +79,8 @@ pub struct Enclosure {
 /// How the upper end of an [`Enclosure`] was obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EnclosureMethod {
+    /// There is no upper end.
+    None,
     /// All eigenvalues were computed by a dense decomposition.
     Dense,
     /// A bound from the residuals and a random start; it holds with the probability given.
@@ -93,7 +97,9 @@ impl Enclosure {
     }
 }
 
-words! { written EnclosureMethod { Dense = "dense", Residual = "residual", Inertia = "inertia" } }
+words! { Certainty { None = "none", Probable = "probable", Certified = "certified" } }
+
+words! { EnclosureMethod { None = "none", Dense = "dense", Residual = "residual", Inertia = "inertia" } }
 
 /// λ_1 from below: the Rayleigh quotient less what rounding may have added to it.
 pub(super) fn lower_end(problem: &EigenProblem<'_>, pairs: &GeneralizedEigenpairs) -> f64 {
@@ -104,6 +110,12 @@ pub(super) fn lower_end(problem: &EigenProblem<'_>, pairs: &GeneralizedEigenpair
 fn rounding(problem: &EigenProblem<'_>) -> f64 {
     let terms = problem.input().graph().edge_count() + problem.output().graph().edge_count() + 8;
     2.0 * terms as f64 * f64::EPSILON
+}
+
+/// The lower end alone.
+pub(super) fn lower_only(problem: &EigenProblem<'_>, pairs: &GeneralizedEigenpairs) -> Enclosure {
+    let lower = lower_end(problem, pairs);
+    Enclosure { lower, upper: f64::INFINITY, method: EnclosureMethod::None, probability: 1.0 }
 }
 
 pub(super) fn probable(

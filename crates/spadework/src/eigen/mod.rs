@@ -20,7 +20,7 @@ use faer::Mat;
 
 use crate::error::{Error, Result};
 use crate::graph::{Components, Graph, GraphPair};
-use crate::laplacian::panel::{Panel, WIDTH, scale_add, zeros};
+use crate::laplacian::panel::{Panel, WIDTH, center, panel_of, scale_add, zeros};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::monitor::Monitor;
 use crate::scaling::{exponent_to_one, scaled};
@@ -177,10 +177,7 @@ impl GeneralizedEigenpairs {
 
     /// Sorts pairs by value and brings the vectors into their normal form.
     fn new(problem: &dyn Pencil, mut pairs: Vec<RitzPair>, wanted: usize, info: EigenInfo) -> Self {
-        for pair in &mut pairs {
-            normalize(problem.right(), &mut pair.vector);
-            pair.value = problem.left_form(&pair.vector);
-        }
+        pairs.chunks_mut(WIDTH).for_each(|pairs| normalize(problem, pairs));
         pairs.sort_by(|a, b| b.value.total_cmp(&a.value));
         let guards = pairs.split_off(wanted);
         let residuals = pairs.iter().map(RitzPair::relative_residual).collect();
@@ -195,15 +192,22 @@ fn largest_entry(vector: &[f64]) -> f64 {
     vector.iter().fold(0.0, |largest: f64, &v| if v.abs() > largest.abs() { v } else { largest })
 }
 
-/// Mean zero, vᵀL_Yv = 1, entry of largest magnitude positive (the first of them where several tie).
-fn normalize(output: &Laplacian<'_>, vector: &mut [f64]) {
-    let mean = vector.iter().sum::<f64>() / vector.len() as f64;
-    for entry in vector.iter_mut() {
-        *entry -= mean;
+/// Mean zero, vᵀL_Yv = 1, entry of largest magnitude positive (the first of them where several tie), and the value vᵀAv. Up to four
+/// pairs at once.
+fn normalize(problem: &dyn Pencil, pairs: &mut [RitzPair]) {
+    let mut vectors = panel_of(pairs.iter().map(|pair| pair.vector.as_slice()), problem.nodes());
+    center(&mut vectors);
+    let forms = problem.right().quadratic_forms(&vectors);
+    for (lane, pair) in pairs.iter_mut().enumerate() {
+        pair.vector.iter_mut().zip(&vectors).for_each(|(entry, row)| *entry = row[lane]);
+        let scale = forms[lane].sqrt().recip().copysign(largest_entry(&pair.vector));
+        for (entry, row) in pair.vector.iter_mut().zip(&mut vectors) {
+            *entry *= scale;
+            row[lane] = *entry;
+        }
     }
-    let scale = output.quadratic_form(vector).sqrt().recip().copysign(largest_entry(vector));
-    for entry in vector.iter_mut() {
-        *entry *= scale;
+    for (pair, value) in pairs.iter_mut().zip(problem.left_forms(&vectors)) {
+        pair.value = value;
     }
 }
 
@@ -232,8 +236,13 @@ trait Pencil: Sync {
         None
     }
 
-    /// xᵀAx, accurate to the last digits.
-    fn left_form(&self, x: &[f64]) -> f64;
+    /// xᵀAx of four vectors, accurate to the last digits.
+    fn left_forms(&self, x: &Panel) -> [f64; WIDTH];
+
+    /// The same of one vector.
+    fn left_form(&self, x: &[f64]) -> f64 {
+        self.left_forms(&panel_of([x], x.len()))[0]
+    }
 
     /// A without its last row and column, dense.
     fn grounded_left(&self) -> Mat<f64>;
@@ -424,9 +433,14 @@ impl<'g> EigenProblem<'g> {
         if eigenpairs >= samples {
             return Err(Error::TooManyEigenpairs { eigenpairs, samples });
         }
-        let positive = samples - Components::of(self.input.graph()).count();
-        if eigenpairs > positive {
-            return Err(Error::TooFewEigenvalues { eigenpairs, positive });
+        // A component of two or more nodes has at least half as many positive eigenvalues as nodes.
+        let input = self.input.graph();
+        let joined = (0..samples).filter(|&p| !input.neighbors(p).is_empty()).count();
+        if eigenpairs > joined / 2 {
+            let positive = samples - Components::of(input).count();
+            if eigenpairs > positive {
+                return Err(Error::TooFewEigenvalues { eigenpairs, positive });
+            }
         }
         self.as_given(solve_pencil(self, params, monitor)?)
     }
@@ -461,13 +475,14 @@ impl<'g> EigenProblem<'g> {
             .then(|| self.scale.inverse().pairs(relabeled.as_ref().unwrap_or(pairs).clone()));
         let pairs = scaled.as_ref().or(relabeled.as_ref()).unwrap_or(pairs);
         let found = match certainty {
+            Certainty::None => Ok(enclosure::lower_only(self, pairs)),
             Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
             Certainty::Certified => certificate::certified(self, pairs, monitor),
         }
         .map_err(|error| self.error_as_given(error))?;
         let found =
             Enclosure { lower: self.scale.value(found.lower), upper: self.scale.value(found.upper), ..found };
-        if found.lower.is_finite() && found.upper.is_finite() {
+        if found.lower.is_finite() && (found.upper.is_finite() || certainty == Certainty::None) {
             return Ok(found);
         }
         Err(self.out_of_range.clone())
@@ -502,8 +517,8 @@ impl Pencil for EigenProblem<'_> {
         Some(residual)
     }
 
-    fn left_form(&self, x: &[f64]) -> f64 {
-        self.input.quadratic_form(x)
+    fn left_forms(&self, x: &Panel) -> [f64; WIDTH] {
+        self.input.quadratic_forms(x)
     }
 
     fn grounded_left(&self) -> Mat<f64> {

@@ -9,7 +9,7 @@ use faer::Mat;
 use super::{EigenInfo, EigenParams, GeneralizedEigenpairs, Pencil, solve_pencil};
 use crate::error::{Error, Result};
 use crate::graph::ConnectedGraph;
-use crate::laplacian::panel::{Panel, center};
+use crate::laplacian::panel::{Panel, WIDTH, center, dots};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::monitor::Monitor;
 use crate::scaling::scaled;
@@ -102,9 +102,10 @@ impl Pencil for InversePencil<'_> {
         center(y);
     }
 
-    fn left_form(&self, x: &[f64]) -> f64 {
-        let mean = x.iter().sum::<f64>() / x.len() as f64;
-        x.iter().map(|entry| (entry - mean) * (entry - mean)).sum()
+    fn left_forms(&self, x: &Panel) -> [f64; WIDTH] {
+        let mut centered = x.clone();
+        center(&mut centered);
+        dots(&centered, &centered)
     }
 
     /// The identity less 1/n everywhere: what takes the mean off.

@@ -19,7 +19,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::Laplacian;
-use super::elimination::{Elimination, Ray};
+use super::elimination::{Elimination, Ray, in_range};
 use super::panel::{Panel, WIDTH, largest_magnitudes, zeros};
 use crate::graph::Graph;
 use crate::kernels::arch;
@@ -33,6 +33,9 @@ const HALF: usize = WIDTH / 2;
 /// 1/D is kept within this many times the typical one, up and down: with 10⁶ numbers of size 1 on the right and as many
 /// steps to add up, nothing leaves the range of single precision.
 const RANGE: f64 = 1e25;
+
+/// Draws are of 32 bits: trees are sampled finely enough with them.
+const DRAW_UNIT: f64 = 1.0 / (1_u64 << 32) as f64;
 
 /// An approximate factor M = U D Uᵀ ≈ L of a connected graph's Laplacian, nodes in the order of elimination.
 #[derive(Debug)]
@@ -57,7 +60,8 @@ impl ApproximateCholesky {
     pub fn new(laplacian: &Laplacian<'_>, seed: u64) -> Self {
         let graph = laplacian.graph();
         let order = by_degree(graph);
-        let mut elimination = Elimination::new(graph, &order);
+        let unit = typical_weight(graph);
+        let mut elimination = Elimination::new(graph, &order, unit);
         let mut rng = stream(seed, Purpose::Factor);
         let nodes = graph.nodes();
         let mut starts = Vec::with_capacity(nodes + 1);
@@ -67,18 +71,19 @@ impl ApproximateCholesky {
         let (mut star, mut from_here) = (Vec::new(), Vec::new());
         for place in 0..nodes as u32 {
             elimination.take_star(place, &mut star);
-            let sum: f64 = star.iter().map(|&(weight, _)| weight).sum();
-            entries.extend(star.iter().map(|&(weight, to)| (to, (weight / sum) as f32)));
+            let sum: f64 = star.iter().map(|&(weight, _)| f64::from(weight)).sum();
+            let part = sum.recip();
+            entries.extend(star.iter().map(|&(weight, to)| (to, (f64::from(weight) * part) as f32)));
             starts.push(entries.len());
-            reciprocals.push(if star.is_empty() { 0.0 } else { sum.recip() });
-            sample_tree(&mut elimination, &star, sum, &mut from_here, &mut rng);
+            reciprocals.push(if star.is_empty() { 0.0 } else { part });
+            sample_tree(&mut elimination, &star, part, &mut from_here, &mut rng);
         }
-        let typical = median(&reciprocals);
+        let typical = median(&mut reciprocals.iter().copied().filter(|&one| one > 0.0).collect::<Vec<_>>());
         let in_range =
             |reciprocal: f64| if reciprocal > 0.0 { reciprocal.clamp(1.0 / RANGE, RANGE) } else { 0.0 };
         let reciprocals =
             reciprocals.into_iter().map(|reciprocal| in_range(reciprocal / typical) as f32).collect();
-        Self { order, starts, entries, reciprocals, typical }
+        Self { order, starts, entries, reciprocals, typical: typical / unit }
     }
 
     /// Entries of the factor.
@@ -174,25 +179,44 @@ impl<const LANES: usize> WithSimd for Solve<'_, LANES> {
         }
         for (place, bounds) in factor.starts.windows(2).enumerate().rev() {
             let mut value = x[place].map(|value| value * factor.reciprocals[place]);
-            for &(to, part) in &factor.entries[bounds[0]..bounds[1]] {
+            // Two sums at a time: the next addition does not wait for the last one.
+            let mut second = [0.0; LANES];
+            let (pairs, odd) = factor.entries[bounds[0]..bounds[1]].as_chunks::<2>();
+            for &[(to, part), (second_to, second_part)] in pairs {
+                let (source, second_source) = (x[to as usize], x[second_to as usize]);
+                for lane in 0..LANES {
+                    value[lane] += part * source[lane];
+                    second[lane] += second_part * second_source[lane];
+                }
+            }
+            for &(to, part) in odd {
                 let source = x[to as usize];
                 for lane in 0..LANES {
                     value[lane] += part * source[lane];
                 }
+            }
+            for lane in 0..LANES {
+                value[lane] += second[lane];
             }
             x[place] = value;
         }
     }
 }
 
-/// The median of positive numbers; 1 where there is none.
-fn median(numbers: &[f64]) -> f64 {
-    let mut positive: Vec<f64> = numbers.iter().copied().filter(|&number| number > 0.0).collect();
-    if positive.is_empty() {
+/// The median of numbers; 1 where there is none.
+fn median(numbers: &mut [f64]) -> f64 {
+    if numbers.is_empty() {
         return 1.0;
     }
-    let middle = positive.len() / 2;
-    *positive.select_nth_unstable_by(middle, f64::total_cmp).1
+    *numbers.select_nth_unstable_by(numbers.len() / 2, f64::total_cmp).1
+}
+
+/// The median of the weights.
+fn typical_weight(graph: &Graph) -> f64 {
+    if graph.is_unit() {
+        return 1.0;
+    }
+    median(&mut graph.edges().map(|(_, _, weight)| weight).collect::<Vec<_>>())
 }
 
 /// Nodes by ascending degree, ties by index.
@@ -202,11 +226,12 @@ fn by_degree(graph: &Graph) -> Vec<u32> {
     order
 }
 
-/// Joins the ends of a star of weight `sum` by a tree in place of a clique. `from_here` is room for sums of weights.
+/// Joins the ends of a star by a tree in place of a clique; `part` is what one unit of weight is of the star. `from_here` is room for
+/// sums of weights.
 fn sample_tree(
     elimination: &mut Elimination,
     star: &[Ray],
-    sum: f64,
+    part: f64,
     from_here: &mut Vec<f64>,
     rng: &mut ChaCha8Rng,
 ) {
@@ -214,16 +239,16 @@ fn sample_tree(
     from_here.resize(star.len(), 0.0);
     let mut later = 0.0;
     for (from_here, &(weight, _)) in from_here.iter_mut().zip(star).rev() {
-        later += weight;
+        later += f64::from(weight);
         *from_here = later;
     }
     for at in 0..star.len().saturating_sub(1) {
-        let (weight, rest) = (star[at].0, from_here[at + 1]);
+        let (weight, rest) = (f64::from(star[at].0), from_here[at + 1]);
         // The chosen end is the last whose sum of weights from it on is above the draw.
-        let draw = rng.random::<f64>() * rest;
+        let draw = f64::from(rng.random::<u32>()) * DRAW_UNIT * rest;
         let chosen = at + from_here[at + 1..].partition_point(|&from_here| from_here > draw).max(1);
         // A weight lost in rounding would leave a node without an edge.
-        elimination.add(star[at].1, star[chosen].1, (weight * rest / sum).max(f64::MIN_POSITIVE));
+        elimination.add(star[at].1, star[chosen].1, in_range(weight * rest * part));
     }
 }
 

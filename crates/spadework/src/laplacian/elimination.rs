@@ -2,19 +2,23 @@
 //!
 //! Every edge is in the list of its earlier end, as (later end, weight), and edges between the same nodes are added up
 //! when that end's turn comes. Lists are created and removed all the time, and on large graphs every access to one
-//! misses the cache. So a list is a chain of blocks, each a cache line with five edges. Blocks that were read are
+//! misses the cache. So a list is a chain of blocks, each a cache line with seven edges. Blocks that were read are
 //! reused at once, so the memory allocated at the start is always enough. The node itself stores how full the first
 //! block of its chain is, so adding an edge waits for nothing.
+//!
+//! Weights are in single precision and in units of the typical weight. A ray then is one word, by which stars are sorted.
 
 use crate::graph::Graph;
 
 /// End of a chain, and the position of a node outside the star.
 const NONE: u32 = u32::MAX;
 /// Edges of a block.
-const BLOCK_EDGES: usize = 5;
+const BLOCK_EDGES: usize = 7;
+/// Weights are kept within this many times the typical one, up and down.
+const RANGE: f64 = 1e30;
 
 /// A neighbor of the node that is eliminated: weight of the edge, and the neighbor's place in the order.
-pub(super) type Ray = (f64, u32);
+pub(super) type Ray = (f32, u32);
 
 /// The graph of the nodes that are left. Nodes go by their places in the order of elimination.
 pub(super) struct Elimination {
@@ -35,18 +39,23 @@ struct List {
     position: u32,
 }
 
-/// Five edges in a line of the cache.
+/// Seven edges in a line of the cache.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct EdgeBlock {
     next: u32,
     to: [u32; BLOCK_EDGES],
-    weights: [f64; BLOCK_EDGES],
+    weights: [f32; BLOCK_EDGES],
+}
+
+/// A weight in units of the typical one.
+pub(super) fn in_range(weight: f64) -> f32 {
+    weight.clamp(1.0 / RANGE, RANGE) as f32
 }
 
 impl Elimination {
-    /// All of a graph; `order` holds the node at every place.
-    pub(super) fn new(graph: &Graph, order: &[u32]) -> Self {
+    /// All of a graph, with weights in units of `typical`; `order` holds the node at every place.
+    pub(super) fn new(graph: &Graph, order: &[u32], typical: f64) -> Self {
         let mut place_of = vec![0; order.len()];
         for (place, &p) in order.iter().enumerate() {
             place_of[p as usize] = place as u32;
@@ -66,7 +75,8 @@ impl Elimination {
             for (at, &q) in graph.neighbors(p as usize).iter().enumerate() {
                 let other = place_of[q as usize];
                 if other as usize > place {
-                    elimination.add(place as u32, other, weights.map_or(1.0, |weights| weights[at]));
+                    let weight = weights.map_or(1.0, |weights| in_range(weights[at] / typical));
+                    elimination.add(place as u32, other, weight);
                 }
             }
         }
@@ -74,7 +84,7 @@ impl Elimination {
     }
 
     /// Adds an edge between two places.
-    pub(super) fn add(&mut self, a: u32, b: u32, weight: f64) {
+    pub(super) fn add(&mut self, a: u32, b: u32, weight: f32) {
         let (earlier, later) = (a.min(b), a.max(b));
         let list = self.lists[earlier as usize];
         let (first, at) = if list.edges_in_first as usize == BLOCK_EDGES {
@@ -123,7 +133,8 @@ impl Elimination {
         for &(_, to) in &*star {
             self.lists[to as usize].position = NONE;
         }
-        star.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        // Positive numbers are ordered as their bits are.
+        star.sort_unstable_by_key(|&(weight, to)| (u64::from(weight.to_bits()) << 32) | u64::from(to));
     }
 }
 
@@ -133,7 +144,7 @@ mod tests {
     use crate::graph::generators;
 
     /// Weights by neighbor, so that stars can be compared whatever their order.
-    fn sorted(star: &[Ray]) -> Vec<(u32, f64)> {
+    fn sorted(star: &[Ray]) -> Vec<(u32, f32)> {
         let mut rays: Vec<_> = star.iter().map(|&(weight, to)| (to, weight)).collect();
         rays.sort_by_key(|&(to, _)| to);
         rays
@@ -144,7 +155,7 @@ mod tests {
         // Node 0 is joined to all: at place 0 its list takes several blocks, the last one not full.
         let star = generators::star(13);
         let order: Vec<u32> = (0..13).collect();
-        let mut elimination = Elimination::new(&star, &order);
+        let mut elimination = Elimination::new(&star, &order, 1.0);
         elimination.add(7, 0, 2.0);
         elimination.add(0, 12, 0.5);
         let mut taken = Vec::new();
@@ -166,7 +177,7 @@ mod tests {
         let edges: Vec<_> = (0..300).flat_map(|p| [1, 7, 50, 91].map(|step| (p, (p + step) % 300))).collect();
         let graph = Graph::from_edges(300, &edges).unwrap();
         let order: Vec<u32> = (0..300).collect();
-        let mut elimination = Elimination::new(&graph, &order);
+        let mut elimination = Elimination::new(&graph, &order, 1.0);
         let mut star = Vec::new();
         for place in 0..300 {
             elimination.take_star(place, &mut star);

@@ -120,11 +120,39 @@ impl<'g> Laplacian<'g> {
             .sum()
     }
 
+    /// The same for each vector of a panel.
+    pub(crate) fn quadratic_forms(&self, x: &Panel) -> [f64; WIDTH] {
+        arch().dispatch(QuadraticForms { graph: self.graph(), x })
+    }
+
     /// y = L x for a panel of vectors, row by row, so that the result does not depend on the threads.
     pub(crate) fn apply_panel(&self, x: &Panel, y: &mut Panel) {
         for_each_chunk_mut(y, |first, rows| {
             arch().dispatch(ApplyRows { laplacian: self, x, first, rows });
         });
+    }
+}
+
+/// xᵀLx of four vectors, compiled for each instruction set.
+struct QuadraticForms<'a> {
+    graph: &'a Graph,
+    x: &'a Panel,
+}
+
+impl WithSimd for QuadraticForms<'_> {
+    type Output = [f64; WIDTH];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [f64; WIDTH] {
+        let mut sum = [0.0; WIDTH];
+        for (p, q, weight) in self.graph.edges() {
+            let (here, there) = (self.x[p as usize], self.x[q as usize]);
+            for lane in 0..WIDTH {
+                let difference = here[lane] - there[lane];
+                sum[lane] += weight * difference * difference;
+            }
+        }
+        sum
     }
 }
 

@@ -32,6 +32,17 @@ pub(crate) fn zeros(rows: usize) -> Panel {
     vec![[0.0; WIDTH]; rows]
 }
 
+/// Up to four vectors; the others are zero.
+pub(crate) fn panel_of<'v>(vectors: impl IntoIterator<Item = &'v [f64]>, rows: usize) -> Panel {
+    let mut panel = zeros(rows);
+    for (lane, vector) in vectors.into_iter().enumerate() {
+        for (row, &entry) in panel.iter_mut().zip(vector) {
+            row[lane] = entry;
+        }
+    }
+    panel
+}
+
 /// Entries uniform in (−1, 1).
 pub(crate) fn random(rows: usize, rng: &mut impl Rng) -> Panel {
     (0..rows).map(|_| std::array::from_fn(|_| rng.random_range(-1.0..1.0))).collect()
@@ -69,6 +80,33 @@ fn sum_chunks<const N: usize>(
 /// AᵀB.
 pub(crate) fn gram(a: &Panel, b: &Panel) -> Square {
     let flat = sum_chunks(a.len(), |rows| arch().dispatch(Gram { a: &a[rows.clone()], b: &b[rows] }));
+    square_of(&flat)
+}
+
+/// AᵀB for each of several A. Every chunk of B is read from memory once and stays in the cache for all of them.
+pub(crate) fn grams(left: &[Panel], b: &Panel) -> Vec<Square> {
+    let chunk = |first: usize| -> Vec<[f64; WIDTH * WIDTH]> {
+        let rows = first..(first + CHUNK).min(b.len());
+        left.iter().map(|a| arch().dispatch(Gram { a: &a[rows.clone()], b: &b[rows.clone()] })).collect()
+    };
+    let mut sums = vec![[0.0; WIDTH * WIDTH]; left.len()];
+    let mut add = |parts: Vec<[f64; WIDTH * WIDTH]>| {
+        for (sum, part) in sums.as_flattened_mut().iter_mut().zip(parts.as_flattened()) {
+            *sum += part;
+        }
+    };
+    let firsts = (0..b.len()).step_by(CHUNK);
+    if b.len() < PARALLEL_ROWS {
+        firsts.map(chunk).for_each(&mut add);
+    } else {
+        let firsts: Vec<usize> = firsts.collect();
+        let parts: Vec<_> = firsts.into_par_iter().map(chunk).collect();
+        parts.into_iter().for_each(&mut add);
+    }
+    sums.iter().map(square_of).collect()
+}
+
+fn square_of(flat: &[f64; WIDTH * WIDTH]) -> Square {
     std::array::from_fn(|i| std::array::from_fn(|j| flat[i * WIDTH + j]))
 }
 
@@ -126,6 +164,34 @@ pub(crate) fn add_products(target: &mut Panel, products: &[(&Panel, Square)]) {
             }
         }
     });
+}
+
+/// Σ A·C for each of several lists of C, one C for each A. All are made in one pass over the A, which are read from memory once.
+pub(crate) fn combinations(panels: &[Panel], coefficients: &[Vec<Square>]) -> Vec<Panel> {
+    let rows = panels.first().map_or(0, Vec::len);
+    let mut combined: Vec<Panel> = coefficients.iter().map(|_| zeros(rows)).collect();
+    let mut chunks: Vec<Vec<&mut [[f64; WIDTH]]>> = Vec::new();
+    for target in &mut combined {
+        for (index, rows) in target.chunks_mut(ROWS_IN_CACHE).enumerate() {
+            if chunks.len() <= index {
+                chunks.push(Vec::with_capacity(coefficients.len()));
+            }
+            chunks[index].push(rows);
+        }
+    }
+    let fill = |(index, targets): (usize, Vec<&mut [[f64; WIDTH]]>)| {
+        for (target, coefficients) in targets.into_iter().zip(coefficients) {
+            for (a, c) in panels.iter().zip(coefficients) {
+                arch().dispatch(AddProduct { target: &mut *target, a: &a[index * ROWS_IN_CACHE..], c });
+            }
+        }
+    };
+    if rows < PARALLEL_ROWS {
+        chunks.into_iter().enumerate().for_each(fill);
+    } else {
+        chunks.into_par_iter().enumerate().for_each(fill);
+    }
+    combined
 }
 
 /// target += A·C for some rows, compiled for each instruction set.

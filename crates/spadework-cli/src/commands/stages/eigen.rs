@@ -7,18 +7,19 @@ use spadework_app::{EigenStageRequest, StagedEigenpairs, find_eigenpairs, json};
 use crate::args_stages::EigenArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{interval, number};
+use crate::render::{bounds, number};
 
 pub(crate) fn run(args: &EigenArgs) -> Result<(), Failure> {
     let change = |params: SpadeParams| {
         let seed = args.seed.unwrap_or(params.seed);
-        params
+        let params = params
             .with_eigenpairs(args.eigenpairs)
             .with_solver(args.solving.solver.into())
             .with_tolerance(args.solving.tolerance)
             .with_certainty(if args.solving.certify { Certainty::Certified } else { Certainty::Probable })
             .with_seed(seed)
-            .with_threads(args.threads)
+            .with_threads(args.threads);
+        args.bounds.apply(params)
     };
     let request = EigenStageRequest { result: &args.result, change: &change, force: args.stage.force };
     let staged = find_eigenpairs(&request, &args.stage.terminal.console().monitor())?;
@@ -31,7 +32,7 @@ fn to_text(staged: &StagedEigenpairs) -> String {
     format!(
         "SPADE score   {}   (larger is less robust)\nbounds        {}\neigenvalues   {}\neigenpairs    in {}\n",
         values[0],
-        interval(document.spectrum.numerical_bounds.lower, document.spectrum.numerical_bounds.upper),
+        bounds(&document.spectrum.numerical_bounds),
         values.join("  "),
         staged.file.display()
     )
