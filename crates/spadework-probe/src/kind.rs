@@ -69,7 +69,7 @@ impl fmt::Display for ProbeKind {
 
 /// Perturbations of one size and kind, such as `linf:0.1`, `linf:8/255:block:2`, `linf:0.1sd` or `l2:0.5:pixel`.
 ///
-/// Holding one proves: the radius is positive and finite, and so are side and cycles.
+/// Invariants: the radius, the side and the cycles are positive and finite.
 ///
 /// ```
 /// use spadework_probe::{Probe, ProbeKind, ProbeNorm};

@@ -20,8 +20,7 @@ spadework::words! { written MarginKind { Predicted = "predicted", Labeled = "lab
 
 /// The margin of every sample, in the unit of the outputs.
 ///
-/// Holding one proves that the outputs have at least two columns. Only the caller knows whether these columns are
-/// classes.
+/// The outputs have at least two columns. Only the caller knows whether these columns are classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Margins {
     kind: MarginKind,

@@ -1,4 +1,4 @@
-//! The one distance that decides: every search settles its winners with it, so that all agree to the last bit.
+//! The one distance that decides: every search computes its final lists with it, so all searches agree to the last bit.
 
 use std::ops::Add;
 

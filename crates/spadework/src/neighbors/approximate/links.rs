@@ -1,4 +1,4 @@
-//! Who is joined with whom in a round of the descent.
+//! Which samples are joined in a round of the descent.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! How many of the true neighbors were found, measured on some rows.
+//! The share of the true neighbors that was found, measured on some rows.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The distances by which candidates are compared until the end.
+//! The approximate distances by which candidates are compared during the search.
 
 use std::borrow::Cow;
 

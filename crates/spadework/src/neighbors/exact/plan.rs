@@ -1,4 +1,4 @@
-//! How many coordinates pay.
+//! How many coordinates pay off.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
