@@ -37,7 +37,7 @@ pub struct MovedRequest<'a> {
     pub against: OutputSource<'a>,
     /// Neighbors per sample, and how they are searched.
     pub params: SpadeParams,
-    /// How many samples; 100, or all where there are fewer, by default.
+    /// How many samples; 100, or all if there are fewer, by default.
     pub top: Option<usize>,
     /// A folder for the result.
     pub folder: Option<FolderRequest<'a>>,

@@ -23,7 +23,7 @@ pub(crate) fn sealed(state: &[u8]) -> Vec<u8> {
     [digest_bytes(state).as_bytes(), state].concat()
 }
 
-/// What a part holds; `None` where the file is not whole.
+/// What a part holds; `None` if the file is not whole.
 pub(crate) fn unsealed(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let length = digest_bytes(&[]).len();
     let (digest, state) = bytes.split_at_checked(length)?;

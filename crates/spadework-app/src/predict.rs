@@ -28,7 +28,7 @@ pub struct PredictRequest<'a> {
     pub run: RunOptions,
     /// Outputs, nodes or values within the model.
     pub outputs: &'a [String],
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
 }
 

@@ -62,7 +62,7 @@ pub struct ProbeModelRequest<'a> {
     pub top: usize,
     /// Seed of everything random.
     pub seed: u64,
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
     /// A folder that keeps what is found, so that the same call goes on where it was interrupted.
     pub folder: Option<&'a Path>,

@@ -149,7 +149,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The number of every model, with a sign that makes larger more robust; empty where some have none.
+    /// The number of every model, with a sign that makes larger more robust; empty if some have none.
     fn values(&self, by: Evidence) -> Vec<f64> {
         match (by, &self.robust) {
             (Evidence::RobustAccuracy, Some(models)) => {

@@ -48,7 +48,7 @@ pub struct ReportRequest<'a> {
     pub inputs: Option<&'a str>,
     /// Where the outputs of every model are now.
     pub outputs: Vec<&'a str>,
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
     /// The page and the figures.
     pub page: PageRequest<'a>,
@@ -383,7 +383,7 @@ pub struct ScorePageRequest<'a> {
     pub columns: Option<&'a [String]>,
     /// The names of the samples.
     pub ids: Option<&'a [String]>,
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
 }
 

@@ -83,7 +83,7 @@ fn shortage(needs: &Needs, missing: u64, available: u64, is_mapped: bool) -> Str
     )
 }
 
-/// What the machine can still give, or what is left of a container's limit where that is less; `None` where the system does not
+/// What the machine can still give, or what is left of a container's limit where that is less; `None` if the system does not
 /// tell.
 pub(crate) fn available_bytes() -> Option<u64> {
     let machine = available_in(&fs::read_to_string("/proc/meminfo").ok()?)?;

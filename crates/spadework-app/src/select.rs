@@ -58,7 +58,7 @@ impl By {
 pub struct SelectRequest<'a> {
     /// The model; its `top` is not used.
     pub score: ScoreRequest<'a>,
-    /// How many samples; 100, or all where there are fewer, by default.
+    /// How many samples; 100, or all if there are fewer, by default.
     pub top: Option<usize>,
     /// By what they are ranked.
     pub by: By,

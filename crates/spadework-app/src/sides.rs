@@ -89,7 +89,7 @@ impl<'a> Inputs<'a> {
         Ok(Self::Array { array: Array::Dataset(array), corruption: Some(Box::new(made)) })
     }
 
-    /// The array with its numbers checked; none where a graph is given instead.
+    /// The array with its numbers checked; none if a graph is given instead.
     pub(crate) fn view(&self) -> Result<InputView<'_>, Failure> {
         Ok(match self {
             Inputs::Array { array, .. } => InputView::Array(SideView::of_array(array)?),
@@ -267,7 +267,7 @@ pub(crate) struct Sides<'s> {
     pub(crate) output: SideView<'s>,
     pub(crate) pair: ManifoldPair<'s>,
     pub(crate) known: AboutSamples<'s>,
-    /// What the outputs are; none where they are a graph.
+    /// What the outputs are; none if they are a graph.
     pub(crate) output_kind: Option<OutputKind>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<&'s ModelFileDocument>,
@@ -338,7 +338,7 @@ impl<'s> Sides<'s> {
         failure.naming_array(self.input.file_name(), |_| self.output.file_name())
     }
 
-    /// The samples of both sides; none where a side is a graph.
+    /// The samples of both sides; none if a side is a graph.
     pub(crate) fn paired(&self) -> Result<Option<PairedSamples<'_>>, Failure> {
         let Some((inputs, outputs)) = self.input.samples().zip(self.output.samples()) else {
             return Ok(None);
@@ -363,7 +363,7 @@ impl<'s> Sides<'s> {
         }
     }
 
-    /// The arrays as a result remembers them; none where a side is a graph.
+    /// The arrays as a result remembers them; none if a side is a graph.
     pub(crate) fn document(&self) -> Option<DataDocument> {
         let (inputs, outputs) = self.input.document().zip(self.output.document())?;
         Some(DataDocument {

@@ -52,7 +52,7 @@ pub struct GraphStageRequest<'a> {
 pub struct StagedGraphs {
     /// The graphs.
     pub graphs: ModelGraphs,
-    /// How they were made; none where another program made them.
+    /// How they were made; none if another program made them.
     pub document: Option<GraphStage>,
     /// Where they are, input first.
     pub files: [PathBuf; 2],
@@ -147,7 +147,7 @@ pub struct ScoresStageRequest<'a> {
     pub top: usize,
     /// Formats of the tables.
     pub tables: &'a [TableFormat],
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
     /// The command, which the document remembers.
     pub command: Option<String>,
@@ -239,7 +239,7 @@ pub fn make_scores(
     Ok(StagedScores::Made(Box::new(scored)))
 }
 
-/// The arrays that the graphs were made of, for margins and fragility; none where they are not found any more.
+/// The arrays that the graphs were made of, for margins and fragility; none if they are not found any more.
 fn arrays_of(
     stage: Option<&GraphStage>,
     request: &ScoresStageRequest<'_>,

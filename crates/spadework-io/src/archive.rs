@@ -17,7 +17,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive at a path; none where there is no such file.
+    /// Opens the archive at a path; none if there is no such file.
     ///
     /// # Errors
     /// When it cannot be read, or is a folder.
@@ -28,7 +28,7 @@ impl Archive {
         Ok(Some(Self { name: path.display().to_string(), bytes: read_file(path)? }))
     }
 
-    /// A text that NumPy stores as a scalar of bytes; none where there is no such member.
+    /// A text that NumPy stores as a scalar of bytes; none if there is no such member.
     ///
     /// # Errors
     /// When the archive or the member is not whole.

@@ -296,7 +296,7 @@ fn check_files(folder: &Path, candidates: &[NamedSet]) -> Option<CheckedSet> {
     checked.pop()
 }
 
-/// Every file of a set; none where the folder has no file of it.
+/// Every file of a set; none if the folder has no file of it.
 fn check_set(folder: &Path, set: NamedSet) -> Option<CheckedSet> {
     let known = KNOWN_SETS.iter().find(|known| known.name == set.name())?;
     let files: Vec<CheckedFile> = known.files.iter().map(|file| check_file(folder, set, file)).collect();

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::formats::csv;
 use crate::mapping::read_file;
 
-/// The numbers of a column in a CSV file with a header, NaN where a field is empty; none where there is no such column.
+/// The numbers of a column in a CSV file with a header, NaN if a field is empty; none if there is no such column.
 ///
 /// # Errors
 /// When the file cannot be read, or the column holds something else than numbers.

@@ -11,7 +11,7 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `work` returns, or `None` where it panics. Nothing that `work` changes may be used after that.
+/// What `work` returns, or `None` if it panics. Nothing that `work` changes may be used after that.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = CAUGHT.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(work));

@@ -77,7 +77,7 @@ pub(crate) fn resolve(argument: &str) -> Result<Source<'_>> {
     Err(Error::NotFound { path: argument.to_owned() })
 }
 
-/// The files whose name matches one with a star in it, as `x-*.npy` and `data_batch_*.bin` have; `None` where there are none.
+/// The files whose name matches one with a star in it, as `x-*.npy` and `data_batch_*.bin` have; `None` if there are none.
 fn parts(pattern: &Path) -> Option<Vec<PathBuf>> {
     let (before, after) = pattern.file_name()?.to_str()?.split_once('*')?;
     let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty());

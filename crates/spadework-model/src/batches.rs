@@ -148,7 +148,7 @@ impl Prepared {
         Self { by, ..self }
     }
 
-    /// The onnxruntime library that runs the model; none where it is the built-in engine.
+    /// The onnxruntime library that runs the model; none if it is the built-in engine.
     pub fn library(&self) -> Option<&ByLibrary> {
         self.by.as_ref()
     }
@@ -163,7 +163,7 @@ impl Prepared {
         self.fit.moves_axes()
     }
 
-    /// Numbers that a sample gets of each output; none where an output is not one row per sample.
+    /// Numbers that a sample gets of each output; none if an output is not one row per sample.
     pub fn dims(&self) -> Vec<Option<usize>> {
         (0..self.outputs.len()).map(|at| Some(self.sample_shape(at).ok()?.iter().product())).collect()
     }

@@ -33,7 +33,7 @@ pub struct Normalization {
 
 impl Normalization {
     /// From the means of all channels and then their deviations, e.g. `[0.13, 0.31]` or six numbers for three channels;
-    /// none where that is not an even number of finite numbers, or a deviation is not positive.
+    /// none if that is not an even number of finite numbers, or a deviation is not positive.
     pub fn new(means_and_deviations: &[f32]) -> Option<Self> {
         let (means, deviations) = means_and_deviations.split_at(means_and_deviations.len() / 2);
         let sound = !means.is_empty()
@@ -150,7 +150,7 @@ impl Fit {
     }
 }
 
-/// The extents of one sample, with those that the model leaves open taken from the rows; none where they do not fit.
+/// The extents of one sample, with those that the model leaves open taken from the rows; none if they do not fit.
 fn filled(sample: &[Extent], rows: &Rows<'_>) -> Option<Vec<usize>> {
     let open = sample.iter().filter(|extent| matches!(extent, Extent::Dynamic(_))).count();
     let known: usize = sample.iter().try_fold(1_usize, |product, extent| match extent {

@@ -10,7 +10,7 @@ use super::error::ModelError;
 pub struct Outline {
     /// The program that wrote it, where it says so.
     pub producer: Option<String>,
-    /// Version of the operators it is written in; 0 where it does not say.
+    /// Version of the operators it is written in; 0 if it does not say.
     pub opset: i64,
     /// What it takes; tensors that the file gives a value are none of it.
     pub inputs: Vec<Port>,
@@ -64,7 +64,7 @@ impl Port {
         self.shape.as_ref().map_or_else(|| "?".to_owned(), |shape| bracketed(shape))
     }
 
-    /// How many samples go in at a time: a number where the file fixes it, none where any number does.
+    /// How many samples go in at a time: a number where the file fixes it, none if any number does.
     pub fn batch(&self) -> Option<usize> {
         match self.shape.as_ref()?.first()? {
             Extent::Fixed(batch) => Some(*batch),

@@ -936,7 +936,7 @@ fn reduced(shape: &[usize], is_reduced: impl Fn(&usize) -> bool, keeps: bool) ->
     all.filter_map(|(at, &extent)| if is_reduced(&at) { keeps.then_some(1) } else { Some(extent) }).collect()
 }
 
-/// The indices that a slice takes; none where it makes no steps.
+/// The indices that a slice takes; none if it makes no steps.
 struct Picked {
     start: i64,
     step: i64,

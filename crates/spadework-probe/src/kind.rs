@@ -44,12 +44,12 @@ pub enum ProbeKind {
     Search,
     /// At random, a sign for every number: the highest frequencies.
     Pixel,
-    /// At random, a sign for every square of that side in every channel.
+    /// At random, a sign for every square of this side in every channel.
     Block {
         /// Side of a square.
         side: usize,
     },
-    /// At random, waves of at most so many cycles over the image: the lowest frequencies.
+    /// At random, waves of at most this many cycles over the image: the lowest frequencies.
     Smooth {
         /// Most cycles along each side.
         cycles: usize,

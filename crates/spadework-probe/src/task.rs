@@ -11,14 +11,14 @@ use crate::accuracy::{are_classes, deny_classes, predictions};
 /// What a caller says about the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Task {
-    /// Several numbers per sample are taken for classes; for an embedding where the labels show that they are none, or where there are no
-    /// labels and every row has the length 1, unless rows are probabilities. A single one is taken for the two classes of labels with two
-    /// values, and for a predicted number otherwise.
+    /// Several numbers per sample count as classes. They count as an embedding if the labels show that they are not classes, or if there
+    /// are no labels and every row has the length 1, unless the rows are probabilities. A single number counts as two classes if the
+    /// labels have two values, and as a predicted number otherwise.
     #[default]
     Auto,
     /// One number per class, or one for two classes.
     Classes,
-    /// Coordinates: no class leads.
+    /// Coordinates: there are no classes.
     Embedding,
     /// Numbers that are predicted: there are no classes, and probes measure how far the numbers move.
     Regression,
@@ -36,12 +36,12 @@ spadework::words! { Task {
     Regression = "regression",
 } }
 
-/// What outputs are, once they are there.
+/// What given outputs are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OutputKind {
     /// One column per class.
     Classes,
-    /// One column z for two classes, of which the second is meant above the threshold: the same as the columns −z and z.
+    /// One column z for two classes: the second if z is above the threshold. This is the same as the columns −z and z.
     TwoClasses {
         /// 0, or 0.5 where all outputs are probabilities.
         threshold: f64,
@@ -53,7 +53,7 @@ pub enum OutputKind {
 }
 
 impl OutputKind {
-    /// What outputs are, by the task and by the labels.
+    /// What outputs are, according to the task and the labels.
     ///
     /// ```
     /// use spadework::Samples;
@@ -85,7 +85,7 @@ impl OutputKind {
         Self::TwoClasses { threshold: if are_probabilities { 0.5 } else { 0.0 } }
     }
 
-    /// The outputs with one column per class; none where there are no classes.
+    /// The outputs with one column per class; none if there are no classes.
     ///
     /// # Errors
     /// Never, for outputs that are samples.
@@ -97,7 +97,7 @@ impl OutputKind {
         })
     }
 
-    /// The same of outputs that are handed over; outputs without classes stay as they are.
+    /// The same for owned outputs; outputs without classes are returned unchanged.
     ///
     /// # Errors
     /// As [`classes`](Self::classes).
@@ -108,7 +108,7 @@ impl OutputKind {
         }
     }
 
-    /// How many classes there are, for outputs of so many columns.
+    /// Number of classes of outputs with this many columns.
     pub fn class_count(self, columns: usize) -> usize {
         match self {
             Self::TwoClasses { .. } => 2,
@@ -116,7 +116,7 @@ impl OutputKind {
         }
     }
 
-    /// The label that every sample is taken for, by the classes of its outputs; `None` where [`accuracy`](crate::accuracy()) is.
+    /// The label that the outputs predict for every sample; `None` if [`accuracy`](crate::accuracy()) is.
     ///
     /// # Errors
     /// When there is not one label per sample.

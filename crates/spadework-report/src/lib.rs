@@ -63,9 +63,9 @@ pub struct InputArray<'a> {
 pub struct SampleColumns<'a> {
     /// By how much its class leads.
     pub margins: Option<&'a [f64]>,
-    /// How fragile it is compared with the others, from 0 to 1; none where only node scores are known of the samples.
+    /// How fragile it is compared with the others, from 0 to 1; none if only node scores are known of the samples.
     pub fragility: Option<&'a [f64]>,
-    /// The label that it is taken for; none where labels and outputs do not go together.
+    /// The label that it is taken for; none if labels and outputs do not go together.
     pub predicted: Option<&'a [i64]>,
 }
 

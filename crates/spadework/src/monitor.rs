@@ -56,7 +56,7 @@ pub trait Monitor: Sync {
     /// A stage begins.
     fn begin(&self, _stage: Stage) {}
 
-    /// `done` of `total` steps of the current stage are done; `total` is 0 where it cannot be known.
+    /// `done` of `total` steps of the current stage are done; `total` is 0 if it cannot be known.
     fn progress(&self, _done: u64, _total: u64) {}
 
     /// Whether the run should stop; asked many times per second.

@@ -378,7 +378,7 @@ impl<'a> Samples<'a> {
         Ok(Samples { len, dim, values, norm: self.norm })
     }
 
-    /// The same samples times a power of two, where all their numbers are so small that squared distances would be lost; `None` where
+    /// The same samples times a power of two, where all their numbers are so small that squared distances would be lost; `None` if
     /// they can be taken as they are.
     pub(crate) fn enlarged(&self) -> Option<Samples<'static>> {
         // All other types end at 1e-45 or before, and distances are found in double precision.

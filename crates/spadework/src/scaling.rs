@@ -25,7 +25,7 @@ pub(crate) fn even_exponent(value: f64) -> i32 {
     exponent - exponent.rem_euclid(2)
 }
 
-/// The power of two that brings numbers up to `largest` near 1; 0 where they are ordinary.
+/// The power of two that brings numbers up to `largest` near 1; 0 if they are ordinary.
 pub(crate) fn exponent_to_one(largest: f64) -> i32 {
     let exponent = even_exponent(largest);
     if exponent.abs() <= ORDINARY { 0 } else { -exponent }

@@ -30,7 +30,7 @@ impl Baseline {
         Ok(Self { path: path.to_owned(), document: ScoreDocument::read(&document)?, table })
     }
 
-    /// A number for every sample, NaN where there is none.
+    /// A number for every sample, NaN if there is none.
     pub(super) fn column(&self, name: &str) -> Result<Option<Vec<f64>>, Failure> {
         let Some(table) = &self.table else { return Ok(None) };
         Ok(read_column(table, name)?.filter(|column| column.len() == self.document.samples))

@@ -56,7 +56,7 @@ pub(crate) struct Store<'a> {
     path: PathBuf,
     earlier: Earlier,
     session: &'a Session<'a>,
-    /// What the graphs are made of; none where they are there already.
+    /// What the graphs are made of; none if they are there already.
     sides: Option<&'a Sides<'a>>,
     /// What the graphs are made from, with the digests of both sides.
     graph_recipe: OnceLock<Recipe>,
@@ -71,7 +71,7 @@ pub(crate) struct Store<'a> {
 /// Graphs of a folder, whichever program made them.
 pub(crate) struct FoundGraphs {
     pub(crate) graphs: ModelGraphs,
-    /// How they were made; none where another program made them.
+    /// How they were made; none if another program made them.
     pub(crate) stage: Option<GraphStage>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Store<'a> {
         &self.path
     }
 
-    /// How the graphs were made; none where another program made them.
+    /// How the graphs were made; none if another program made them.
     pub(crate) fn into_graph_stage(self) -> Option<GraphStage> {
         self.graph_stage.into_inner()
     }

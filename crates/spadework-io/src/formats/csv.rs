@@ -56,7 +56,7 @@ pub(crate) fn words(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Vec<S
     Ok(words)
 }
 
-/// The numbers of one column below a header, NaN where a cell is empty; none where there is no such column.
+/// The numbers of one column below a header, NaN if a cell is empty; none if there is no such column.
 pub(crate) fn sparse_column(bytes: &[u8], column: &str, name: &str) -> Result<Option<Vec<f64>>> {
     let text = plain_text(bytes, name)?;
     let mut lines = Lines::open(&text, name);

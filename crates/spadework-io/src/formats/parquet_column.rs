@@ -149,7 +149,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// Takes down some levels; `definition` is empty where nothing can be null, `repetition` where nothing is a list.
+    /// Takes down some levels; `definition` is empty if nothing can be null, `repetition` where nothing is a list.
     fn take(&mut self, definition: &[i16], repetition: &[i16]) {
         for at in 0..definition.len().max(repetition.len()) {
             match repetition.get(at) {

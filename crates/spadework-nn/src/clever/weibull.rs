@@ -28,7 +28,7 @@ const RANGE: (f64, f64) = (-9.0, 6.0);
 const STEPS: usize = 60;
 
 impl ReverseWeibull {
-    /// The most likely distribution of these maxima; none where the likelihood has no maximum with c > 1.
+    /// The most likely distribution of these maxima; none if the likelihood has no maximum with c > 1.
     pub fn fit(maxima: &[f64]) -> Option<Self> {
         let (low, high) = maxima
             .iter()

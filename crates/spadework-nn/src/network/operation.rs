@@ -173,7 +173,7 @@ impl Operation {
 }
 
 impl Window {
-    /// Windows down and right; none where the image is too small or the step is zero.
+    /// Windows down and right; none if the image is too small or the step is zero.
     fn output(&self, image: [usize; 2]) -> Option<[usize; 2]> {
         let along = |axis: usize| {
             let room = (image[axis] + 2 * self.padding[axis]).checked_sub(self.size[axis])?;

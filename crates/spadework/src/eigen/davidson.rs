@@ -369,7 +369,7 @@ impl<'p> Basis<'p> {
     }
 }
 
-/// The part of `column` orthogonal to orthonormal `columns`, normalized; `None` where nothing is left.
+/// The part of `column` orthogonal to orthonormal `columns`, normalized; `None` if nothing is left.
 fn orthonormal_to(columns: &[Vec<f64>], mut column: Vec<f64>) -> Option<Vec<f64>> {
     for _ in 0..3 {
         for other in columns {

@@ -64,7 +64,7 @@ struct Complement<'d, 'p, 'g> {
 }
 
 impl<'d, 'p, 'g> Complement<'d, 'p, 'g> {
-    /// `None` where rounding has made Ritz vectors dependent.
+    /// `None` if rounding has made Ritz vectors dependent.
     fn of(deflated: &'d Deflated<'p, 'g>) -> Option<Self> {
         let problem = deflated.problem();
         let columns = deflated.products();

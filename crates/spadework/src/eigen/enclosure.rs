@@ -291,7 +291,7 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
         self.ritz_values(lane).first().copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Ritz values of one start, largest first; none where the decomposition fails.
+    /// Ritz values of one start, largest first; none if the decomposition fails.
     fn ritz_values(&self, lane: usize) -> Vec<f64> {
         let size = self.lengths[lane].unwrap_or(self.diagonals.len());
         let tridiagonal = Mat::from_fn(size, size, |i, j| match i.abs_diff(j) {

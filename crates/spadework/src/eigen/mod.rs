@@ -227,7 +227,7 @@ trait Pencil: Sync {
     }
 
     /// A x − θ L x of one vector without the cancellation that [`residual`](Self::residual) has where the graph of L hardly hangs
-    /// together; `None` where A has no differences to sum.
+    /// together; `None` if A has no differences to sum.
     fn residual_by_differences(&self, _: &[f64], _: f64) -> Option<Vec<f64>> {
         None
     }

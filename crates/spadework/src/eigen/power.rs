@@ -155,7 +155,7 @@ fn gram_of(a: &[Panel], b: &[Panel]) -> Mat<f64> {
     Mat::from_fn(size, size, |i, j| blocks[i / WIDTH][j / WIDTH][i % WIDTH][j % WIDTH])
 }
 
-/// The small problem A c = θ G c by whitening G, scaled to unit diagonal first. `None` where directions have become
+/// The small problem A c = θ G c by whitening G, scaled to unit diagonal first. `None` if directions have become
 /// dependent or a decomposition fails.
 fn rayleigh_ritz(left: &Mat<f64>, right: &Mat<f64>) -> Option<(Vec<f64>, Mat<f64>)> {
     let size = right.nrows();

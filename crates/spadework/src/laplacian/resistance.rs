@@ -242,7 +242,7 @@ fn state(panels: usize, sums: &[f64]) -> Vec<u8> {
     state.into_bytes()
 }
 
-/// How many panels an earlier run has added up, and the sums; none where they do not fit.
+/// How many panels an earlier run has added up, and the sums; none if they do not fit.
 fn restored(state: &[u8], pairs: usize) -> Option<(usize, Vec<f64>)> {
     let mut state = StateReader::new(state);
     let [panels] = state.some_counts()?;

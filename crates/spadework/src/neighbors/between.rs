@@ -206,7 +206,7 @@ impl<'a> FoundGroups<'a> {
         state.into_bytes()
     }
 
-    /// `None` where the state does not fit.
+    /// `None` if the state does not fit.
     fn read(&self, state: &[u8]) -> Option<Vec<(usize, GroupNeighbors)>> {
         let mut state = StateReader::new(state);
         let (groups, indices, distances) = (state.counts()?, state.indices()?, state.doubles()?);

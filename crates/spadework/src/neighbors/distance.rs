@@ -21,7 +21,7 @@ pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
     /// Whether [`Element::part`] says all but the last digits of a distance.
     const HAS_PARTS: bool = false;
 
-    /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 where there is none.
+    /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 if there is none.
     fn least_squared_distance<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> f64;
 
     /// The same for the other norms, squared.

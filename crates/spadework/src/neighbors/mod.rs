@@ -150,7 +150,7 @@ impl NeighborLists {
         state.into_bytes()
     }
 
-    /// The lists of so many samples from bytes; `None` where they are something else.
+    /// The lists of so many samples from bytes; `None` if they are something else.
     pub(crate) fn of_state(state: &[u8], samples: usize, k: usize) -> Option<Self> {
         let mut state = StateReader::new(state);
         let [len, neighbors, rows, found, of] = state.some_counts()?.map(|count| count as usize);

@@ -405,7 +405,7 @@ fn finish(
 
 /// The finished graphs of some models, all of the same k.
 pub(super) struct MadeGraphs {
-    /// k; 0 where every graph is given.
+    /// k; 0 if every graph is given.
     requested: usize,
     /// k'.
     used: usize,

@@ -86,7 +86,7 @@ impl Neighborhoods {
 struct Row {
     sample: usize,
     distances: Vec<f64>,
-    /// What decides between equal ones; empty where the index does.
+    /// What decides between equal ones; empty if the index does.
     decides: Vec<f64>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn shorter(a: &Pair, b: &Pair) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
 }
 
-/// Pairs of samples of different parts, among them the shortest of every two parts; `None` where numbers are too large for products.
+/// Pairs of samples of different parts, among them the shortest of every two parts; `None` if numbers are too large for products.
 ///
 /// # Errors
 /// When the monitor stops the run.

@@ -45,7 +45,7 @@ pub(super) struct Coordinates {
     values: Vec<i16>,
     /// ε of every row, in steps.
     pub(super) errors: Vec<f64>,
-    /// ‖x‖ of every row before projection and rounding; none where all coordinates are there.
+    /// ‖x‖ of every row before projection and rounding; none if all coordinates are there.
     norms: Vec<f64>,
     /// Numbers of a sample.
     samples_dim: usize,
@@ -255,7 +255,7 @@ pub(in crate::neighbors) struct Frame {
 }
 
 impl Frame {
-    /// `None` where numbers are too large to be squared, or even subtracted, in double precision.
+    /// `None` if numbers are too large to be squared, or even subtracted, in double precision.
     pub(in crate::neighbors) fn of<R: RowSource>(rows: R) -> Option<Self> {
         let center = column_means(&rows);
         let (squared_norm, entry) = (0..rows.len().div_ceil(BLOCK))

@@ -104,7 +104,7 @@ impl ExactSearch {
     /// What a search may cost where another way would do, in seconds of one core: five minutes on two cores.
     pub(super) const AFFORDABLE_CORE_SECONDS: f64 = 600.0;
 
-    /// The same search, or `None` where it would cost more than allowed. That is estimated from the samples, so it says the
+    /// The same search, or `None` if it would cost more than allowed. That is estimated from the samples, so it says the
     /// same whenever it is asked.
     pub(super) fn search_within(wanted: Wanted<'_>) -> Result<Option<NeighborLists>> {
         check_neighbors(wanted.neighbors, wanted.samples.len())?;
@@ -166,7 +166,7 @@ struct BlockSums {
     coordinates: Option<Coordinates>,
 }
 
-/// What is looked at in place of the rows; `None` where their numbers are too large for that.
+/// What is looked at in place of the rows; `None` if their numbers are too large for that.
 fn plan_of<R: RowSource>(rows: R, neighbors: usize) -> Option<(Plan, Option<BlockSums>)> {
     let Some(pooled) = Pooled::of(rows) else {
         let frame = Frame::of(rows)?;

@@ -85,7 +85,7 @@ impl Blocks {
         self.rows * self.columns
     }
 
-    /// Bands of whole lines of blocks, or of single blocks where all lie in one line. `None` where blocks leave out numbers behind a
+    /// Bands of whole lines of blocks, or of single blocks where all lie in one line. `None` if blocks leave out numbers behind a
     /// band, so that these are not the whole of a row.
     fn bands(&self) -> Option<BandLayout> {
         let Arrangement { height, width, channels, .. } = self.arrangement;
@@ -153,7 +153,7 @@ pub(super) struct Pooled<R> {
 }
 
 impl<R: RowSource> Pooled<R> {
-    /// `None` where rows are short, where single precision does not hold their numbers, or where blocks of neighboring numbers
+    /// `None` if rows are short, where single precision does not hold their numbers, or where blocks of neighboring numbers
     /// leave too little of the distances.
     pub(super) fn of(rows: R) -> Option<Self> {
         if rows.dim() < LONG_ROW {

@@ -69,7 +69,7 @@ impl NeighborSearch for TreeSearch {
     }
 }
 
-/// The neighbors of all samples, or `None` where the search by products should be faster.
+/// The neighbors of all samples, or `None` if the search by products should be faster.
 pub(super) fn search_where_it_pays(wanted: Wanted<'_>) -> Result<Option<NeighborLists>> {
     let Wanted { samples, neighbors, most_core_seconds, monitor } = wanted;
     if samples.norm() != Norm::Euclidean || samples.dim() > MOST_DIMENSIONS {
@@ -175,7 +175,7 @@ impl ListsByPlace {
         state.into_bytes()
     }
 
-    /// Takes lists that an earlier search has found; the first place that is left. `None` where they do not fit.
+    /// Takes lists that an earlier search has found; the first place that is left. `None` if they do not fit.
     fn restore(&mut self, state: &[u8]) -> Option<usize> {
         let mut state = StateReader::new(state);
         let (indices, squared_distances) = (state.indices()?, state.doubles()?);
