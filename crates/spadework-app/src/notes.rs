@@ -41,7 +41,7 @@ pub(crate) fn about_probabilities(outputs: &Samples<'_>, whose: &str, session: &
             NoteCode::Probabilities,
             format!(
                 "{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are \
-                 meant for the values before the softmax"
+                 meant for the values before the softmax. If there are none, pass the logarithms of the probabilities"
             ),
         );
     }

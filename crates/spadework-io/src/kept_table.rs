@@ -1,4 +1,4 @@
-//! Columns of the tables that this program writes into the folder of a result, read again.
+//! Reads columns of the tables that this program writes into the folder of a result.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::mapping::read_file;
 /// The numbers of a column in a CSV file with a header, NaN if a field is empty; none if there is no such column.
 ///
 /// # Errors
-/// When the file cannot be read, or the column holds something else than numbers.
+/// When the file cannot be read, or the column has something other than numbers.
 pub fn read_column(path: &Path, column: &str) -> Result<Option<Vec<f64>>> {
     let file = read_file(path)?;
     let found = csv::sparse_column(&file, column, &path.display().to_string())?;

@@ -23,12 +23,12 @@ pub(crate) enum Source<'a> {
         folder: PathBuf,
         split: Split,
     },
-    /// A folder of images, and the size that they are brought to.
+    /// A folder of images, and the size that they are resized to.
     Images {
         folder: PathBuf,
         size: ImageSize,
     },
-    /// Some folders of CINIC-10.
+    /// One or more splits of CINIC-10.
     Cinic {
         folder: PathBuf,
         folders: &'static [&'static str],
@@ -110,7 +110,7 @@ fn by_numbers(name: &str) -> String {
     key
 }
 
-/// Whether an argument names a file that is there, an array in one, or a data set.
+/// Whether an argument names an existing file, an array in one, or a data set.
 pub fn names_array(argument: &str) -> bool {
     resolve(argument).is_ok()
 }

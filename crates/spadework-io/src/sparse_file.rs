@@ -1,4 +1,4 @@
-//! Sparse rows: matrices of samples that SciPy has saved.
+//! Sparse rows: matrices of samples that SciPy saved.
 
 use spadework::neighbors::SparseRows;
 

@@ -26,6 +26,9 @@ impl Baseline {
         let folder = folder_of(path);
         let is_folder = folder.is_dir();
         let document = if is_folder { folder.join("result.json") } else { path.to_owned() };
+        if !document.exists() {
+            return Err(Failure::from(Usage::NoResultFolder).about_file(path));
+        }
         let table = Some(folder.join("nodes.csv")).filter(|table| is_folder && table.is_file());
         Ok(Self { path: path.to_owned(), document: ScoreDocument::read(&document)?, table })
     }

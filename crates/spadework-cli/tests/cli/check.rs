@@ -178,7 +178,17 @@ fn a_drop_is_a_question_of_one_side() {
     assert_eq!(gate(&json, "max-drop", "overlap")["difference"]["level"], 0.95);
 }
 
-/// Without the table of samples, shares of as many samples: the interval is wider, and equal models are not told to be equal.
+#[test]
+fn a_baseline_that_is_no_result_is_named() {
+    let scene = with_baseline();
+    scene.make_folder("empty");
+    for folder in ["nowhere", "empty"] {
+        let outcome = check(&scene, "y.npy", &format!("--baseline {folder} --max-drop 2%"));
+        outcome.refuses(2, &[&format!("{folder}: expected a folder made with `score --out`")]);
+    }
+}
+
+/// Without the table of samples, only shares are compared: the interval is wider, and equal models are not known to be equal.
 #[test]
 fn a_baseline_without_its_samples_is_compared_by_its_shares() {
     let scene = classifier();

@@ -1,7 +1,7 @@
 //! Text tables: one line per sample, cells separated by commas, semicolons or tabs, with or without a header line.
 //!
-//! What is a header, and which column is an index, is decided in `csv_header`. A file of words, one per line, is ambiguous: there
-//! the first line is a header unless the same word occurs again below it, as a class does.
+//! `csv_header` decides what is a header, and which column is an index. A file with one word per line is ambiguous: its first
+//! line is a header unless the same word occurs again below it, as a class does.
 
 use std::borrow::Cow;
 use std::ops::Range;

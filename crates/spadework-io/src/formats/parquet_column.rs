@@ -1,4 +1,4 @@
-//! One column of a Parquet file: what it holds, and its values with their levels.
+//! One column of a Parquet file: its type, and its values with their levels.
 //!
 //! Parquet stores a value's presence as a definition level (below the maximum: something is null) and the start of a row
 //! as a repetition level (0: a new row, 1: another item of the same list).
