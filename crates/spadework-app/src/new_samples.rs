@@ -28,7 +28,7 @@ use crate::usage::Usage;
 use crate::wording::{Hint, NoteCode, Voice};
 use crate::{labels, notes};
 
-/// New samples, and the scored model that they are measured by.
+/// New samples, and the scored model that they are scored against.
 #[derive(Debug, Clone)]
 pub struct NewSamplesRequest<'a> {
     /// The new samples; both sides are arrays.
@@ -43,7 +43,7 @@ pub struct NewSamplesRequest<'a> {
     pub folder: Option<FolderRequest<'a>>,
 }
 
-/// A scored model that new samples are measured by.
+/// A scored model that new samples are scored against.
 #[derive(Debug, Clone)]
 pub enum ReferenceSource<'a> {
     /// A result in a folder.

@@ -1,4 +1,4 @@
-//! The folder of parts of unfinished work: where each file lies, when one is due, and how all of them go.
+//! The folder of parts of unfinished work: where each file is, when the next one is due, and how all of them are removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -30,7 +30,7 @@ pub struct ProbeRequest {
     pub radii: Option<Arc<[f64]>>,
     /// The category that every column of the inputs belongs to, 0 for none; no categories if `None`.
     pub categories: Option<Arc<[usize]>>,
-    /// How many of them. A search ends early once more probes could change the estimate by at most the precision.
+    /// How much is probed. A search ends early as soon as more probes could change the estimate by at most the precision.
     pub budget: ProbeBudget,
 }
 
@@ -79,12 +79,12 @@ pub(crate) fn check_outputs(file: &str, kind: OutputKind) -> Result<(), Failure>
     }
 }
 
-/// What the probes of a model have shown.
+/// Results of the probes of a model.
 #[derive(Debug, Clone)]
 pub struct ModelProbes {
     /// Every probed sample.
     pub probed: Probed,
-    /// What the document of a result says of them.
+    /// What the document of a result says about them.
     pub document: ProbeDocument,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the memory of the machine is enough for a run, said before it begins.
+//! Checks before a run begins whether the machine has enough memory for it.
 
 use std::fs;
 

@@ -2,7 +2,7 @@
 //!
 //! [`Inputs::load`] reads the inputs, [`Inputs::view`] checks their numbers, [`Outputs::load`] reads the outputs or runs the model
 //! for them, and [`Sides::new`] checks those and pairs the sides. Code that needs an array, its name, its shape or its digest later
-//! asks the [`SideView`], so that nothing is read, checked or digested twice.
+//! gets it from the [`SideView`], so that nothing is read, checked or digested twice.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ pub(crate) enum Inputs<'a> {
         corruption: Option<Box<CorruptionDocument>>,
     },
     Graph(&'a GraphSource<'a>),
-    /// Sparse rows, of which the graph is made at once: no other step needs their numbers.
+    /// Sparse rows. Their graph is made immediately, because no other step needs their numbers.
     Sparse {
         name: &'a str,
         graph: LoadedGraph,
@@ -136,7 +136,8 @@ fn sparse_graph(
     Ok(LoadedGraph { graph: Graph::from_neighbors(&lists, neighbors), loops: 0, zeros: 0 })
 }
 
-/// What a reader must know of sparse inputs: their rows, the numbers of each, and how many numbers of all are not 0.
+/// What a reader must know about sparse inputs: the number of rows, the numbers per row, and how many of all numbers are not
+/// 0.
 pub fn sparse_inputs(
     name: &str,
     [rows, columns, entries]: [usize; 3],

@@ -1,4 +1,4 @@
-//! The arrays that a stored result was made of, found again.
+//! Finds the arrays that a stored result was made from.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -47,7 +47,7 @@ use args::{Cli, Command};
 use console::Console;
 use failure::Failure;
 
-/// What the command takes, for the tests that write its reference.
+/// The definition of the command, for the tests that write its reference.
 #[doc(hidden)]
 pub mod definition {
     pub use crate::short_help::{GROUPS, calls_of};

@@ -1,4 +1,4 @@
-//! What a user probably meant: a word that is like the one typed, among those that an error lists as expected.
+//! Suggestions: a word similar to the typed one, among those that an error lists as expected.
 //!
 //! clap knows the words of its own enums; kinds of graphs, metrics, probes and corruptions are parsed by their crates.
 

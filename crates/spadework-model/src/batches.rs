@@ -1,4 +1,4 @@
-//! All samples through a model, batch after batch, on all threads.
+//! Runs a model on all samples, batch by batch, on all threads.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -135,7 +135,7 @@ pub struct Prepared {
 pub struct ByLibrary {
     /// The library.
     pub library: PathBuf,
-    /// Why it is not the built-in engine, where nobody asked for the library.
+    /// Why the built-in engine refuses the model, if the library was not requested.
     pub refusal: Option<String>,
 }
 
@@ -153,7 +153,7 @@ impl Prepared {
         self.by.as_ref()
     }
 
-    /// Samples that go in at a time.
+    /// Samples per run of the model.
     pub fn batch_size(&self) -> usize {
         self.fit.batch
     }
@@ -188,9 +188,9 @@ impl Prepared {
         }
     }
 
-    /// The outputs of all samples, in the order in which they were asked for.
+    /// The outputs of all samples, in the requested order.
     ///
-    /// In addition, every thread holds what one batch makes. The last batch is filled up with its last sample.
+    /// In addition, every thread holds the outputs of one batch. The last batch is filled with copies of its last sample.
     ///
     /// # Errors
     /// When an output is not one row per sample or holds a number that is not finite, a batch fails, or the monitor stops

@@ -1,14 +1,14 @@
-//! How a row of numbers becomes what a model's input takes: its shape, the order of its axes, normalization.
+//! Converts a row of numbers to the input of a model: shape, order of axes, normalization.
 
 use super::error::ModelError;
 use super::outline::{Extent, Port, bracketed};
 
-/// In which order the numbers of an image lie in a row.
+/// The order of the numbers of an image in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Channel after channel.
     ChannelsFirst,
-    /// Pixel after pixel, the channels of each together.
+    /// Pixel after pixel, each with its channels.
     ChannelsLast,
 }
 
@@ -43,7 +43,7 @@ impl Normalization {
         sound.then(|| Self { means: means.to_vec(), deviations: deviations.to_vec() })
     }
 
-    /// The numbers it was made of.
+    /// The numbers that it was made from.
     pub fn numbers(&self) -> Vec<f32> {
         [self.means.as_slice(), &self.deviations].concat()
     }

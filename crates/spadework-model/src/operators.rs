@@ -1,4 +1,4 @@
-//! Operators that the built-in engine is trusted with, and with which attributes.
+//! The operators and attributes that the built-in engine is trusted with.
 
 use super::proto::Node;
 

@@ -1,7 +1,7 @@
 //! The messages of an ONNX file, read in place: names and small fields are copied, numbers of tensors stay in the file's bytes.
 //!
-//! [`wire`](super::wire) has walked over the bytes before, so that what is allocated here is bounded. Numbers of fields are those
-//! of `onnx.proto`; fields that are not needed are skipped.
+//! [`wire`](super::wire) has checked the bytes before, so the memory allocated here is bounded. Field numbers are those of
+//! `onnx.proto`; fields that are not needed are skipped.
 
 use std::ops::Range;
 

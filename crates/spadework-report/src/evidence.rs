@@ -1,6 +1,6 @@
 //! Numbers about a model, each with how well it tracks accuracy under attack.
 //!
-//! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
+//! The sentences are those of docs/what-the-scores-mean.md, which has the measurements. A test compares the two.
 
 use spadework::scores::Spread;
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};

@@ -1,4 +1,4 @@
-//! What the page's script works on: one JSON object with packed columns.
+//! The data of the page's script: one JSON object with packed columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Limits become gates, and gates decide: pass, fail, or undecided where the interval covers the limit.
+//! Turns limits into gates, and decides each: pass, fail, or undecided if the interval contains the limit.
 
 use spadework_document::Note;
 use spadework_document::check::{GateDocument, GateFindings, GatedNumber, Outcome};

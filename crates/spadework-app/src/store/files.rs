@@ -1,11 +1,11 @@
 //! The files of the stages: two graphs, then their eigenpairs.
 //!
 //! Each is a NumPy archive that other programs read and write too: a graph is what `scipy.sparse.save_npz` writes, eigenpairs
-//! are the arrays `values`, `vectors` (one row per sample) and `residuals`. One member more, `spadework`, is a JSON document
-//! that says what the file was made from, so that a stage is not computed twice and never mixed up with another. Files of
-//! others need not have it.
+//! are the arrays `values`, `vectors` (one row per sample) and `residuals`. An additional member, `spadework`, is a JSON
+//! document that says what the file was made from, so that a stage is not computed twice and never confused with another.
+//! Files of other programs need not have it.
 //!
-//! A file has its name when it is whole: it is written under another and renamed, and every member has a checksum.
+//! A file gets its name only when it is complete: it is written under another name and renamed. Every member has a checksum.
 
 use std::path::{Path, PathBuf};
 
