@@ -40,7 +40,10 @@ pub(super) fn verdict(document: &CheckDocument, voice: Voice) -> String {
     match undecided {
         0 => verdict,
         _ => {
-            format!("{verdict} {undecided} undecided, counted as {counts_as} ({}).", voice.name("undecided"))
+            format!(
+                "{verdict} {undecided} undecided, counted as {counts_as} (set by {}).",
+                voice.name("undecided")
+            )
         }
     }
 }

@@ -91,7 +91,7 @@ fn an_interval_passes_fails_or_covers_the_limit() {
         text.starts_with("?     accuracy  95 % (92 – 97, 400 samples), must be at least 95 %: cannot tell\n"),
         "{text}"
     );
-    assert!(text.contains("1 undecided, counted as pass (--undecided)."), "{text}");
+    assert!(text.contains("1 undecided, counted as pass (set by --undecided)."), "{text}");
     let json = fails_with(&check_classifier(&scene, "y", "--min-accuracy 95% --undecided fail --json"));
     assert_eq!((&json["outcome"], &json["passed"]), (&"undecided".into(), &false.into()));
     let share = &gate(&json, "min-accuracy", "accuracy")["share"];
