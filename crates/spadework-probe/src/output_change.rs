@@ -56,7 +56,7 @@ pub struct OutputChange {
 /// use spadework::{Samples, Silent};
 /// use spadework_probe::{Error, ProbeParams, probe_regressor, spread};
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
-///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
+///     let Values::F32(x) = rows.values() else { unreachable!("probes are in single precision") };
 ///     let outputs: Vec<f32> = x.chunks_exact(2).map(|x| 3.0 * x[0] - x[1]).collect();
 ///     Ok(Samples::from_f32(rows.len(), 1, outputs)?)
 /// };

@@ -388,7 +388,7 @@ struct Right<'a> {
 /// use spadework_probe::{Error, ProbeParams, probe_model};
 /// // Two classes by the sign of x₁ + x₂; at a distance of 0.3 in every number, (0.2, 0.2) can be lost, (1, 1) cannot.
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
-///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
+///     let Values::F32(x) = rows.values() else { unreachable!("probes are in single precision") };
 ///     let outputs: Vec<f32> = x.chunks_exact(2).flat_map(|x| [x[0] + x[1], -x[0] - x[1]]).collect();
 ///     Ok(Samples::from_f32(rows.len(), 2, outputs)?)
 /// };
