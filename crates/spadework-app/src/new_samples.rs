@@ -290,7 +290,9 @@ fn note_scores(reference: &ScoreDocument, scores: &NewScores, session: &Session<
             session.note(
                 NoteCode::FarFromReference,
                 format!(
-                    "the {side} of {} of {samples} are far from the reference (the first: sample {first}), farther from the                      nearest reference sample than any reference sample from its {} nearest: these scores are extrapolated",
+                    "the {side} of {} of {samples} are far from the reference (the first: sample {first}): farther from \
+                     the nearest reference sample than any reference sample from its {} nearest; these scores are \
+                     extrapolated",
                     far.len(),
                     reference.neighbors.used
                 ),
