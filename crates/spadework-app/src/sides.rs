@@ -38,7 +38,7 @@ pub(crate) enum Inputs<'a> {
         corruption: Option<Box<CorruptionDocument>>,
     },
     Graph(&'a GraphSource<'a>),
-    /// Sparse rows. Their graph is made immediately, because no other step needs their numbers.
+    /// Sparse rows, of which the graph is made at once: no other step needs their numbers.
     Sparse {
         name: &'a str,
         graph: LoadedGraph,

@@ -92,7 +92,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Says what may be given in place of missing outputs, and what the limits of a gate look like.
+/// Where outputs are missing, a model that makes them will do.
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return error };
     let lacks = |option: &str| missing.iter().any(|argument| argument.contains(option));

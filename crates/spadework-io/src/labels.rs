@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 
-/// The class of each sample, with the names of the classes, if they are known.
+/// The class of each sample, with the names of the classes where they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {
     ids: Vec<i64>,

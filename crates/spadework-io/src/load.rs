@@ -17,7 +17,7 @@ use crate::table::Table;
 use crate::{cinic, digits, named};
 
 /// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`,
-/// `images:DIR`, `digits`; `x-*.npy` stands for all matching files as one array.
+/// `images:DIR`, `digits`; `x-*.npy` are all files of such a name as one array.
 ///
 /// A NumPy file of 4 MiB or more that holds rows of `uint8`, `int8`, `int16`, `float16`, `float32` or `float64` is mapped, not
 /// read: no other program may change it as long as the [`Dataset`] exists.

@@ -11,9 +11,9 @@ use crate::accuracy::{are_classes, deny_classes, predictions};
 /// What a caller says about the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Task {
-    /// Several numbers per sample count as classes. They count as an embedding if the labels show that they are not classes, or if there
-    /// are no labels and every row has the length 1, unless the rows are probabilities. A single number counts as two classes if the
-    /// labels have two values, and as a predicted number otherwise.
+    /// Several numbers per sample are taken for classes; for an embedding where the labels show that they are none, or where there are no
+    /// labels and every row has the length 1, unless rows are probabilities. A single one is taken for the two classes of labels with two
+    /// values, and for a predicted number otherwise.
     #[default]
     Auto,
     /// One number per class, or one for two classes.
@@ -53,7 +53,7 @@ pub enum OutputKind {
 }
 
 impl OutputKind {
-    /// What outputs are, according to the task and the labels.
+    /// What outputs are, by the task and by the labels.
     ///
     /// ```
     /// use spadework::Samples;

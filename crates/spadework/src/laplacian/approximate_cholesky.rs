@@ -34,7 +34,7 @@ const HALF: usize = WIDTH / 2;
 /// steps to add up, nothing leaves the range of single precision.
 const RANGE: f64 = 1e25;
 
-/// An approximate factor M = U D Uᵀ ≈ L of a connected graph's Laplacian, with the nodes in the order of elimination.
+/// An approximate factor M = U D Uᵀ ≈ L of a connected graph's Laplacian, nodes in the order of elimination.
 #[derive(Debug)]
 pub struct ApproximateCholesky {
     /// The node at every place of the order.

@@ -1,10 +1,10 @@
 //! A graph while its nodes are eliminated one after the other.
 //!
-//! Every edge is in the list of its earlier end, as (later end, weight), and edges between the same nodes are added up when
-//! that end is eliminated. Lists are created and removed all the time, and on large graphs every access to one misses the
-//! cache. So a list is a chain of blocks, each a cache line with five edges. Blocks that were read are reused at once, so
-//! the memory allocated at the start is always enough. The node itself stores how full the first block of its chain is, so
-//! adding an edge waits for nothing.
+//! Every edge is in the list of its earlier end, as (later end, weight), and edges between the same nodes are added up
+//! when that end's turn comes. Lists are created and removed all the time, and on large graphs every access to one
+//! misses the cache. So a list is a chain of blocks, each a cache line with five edges. Blocks that were read are
+//! reused at once, so the memory allocated at the start is always enough. The node itself stores how full the first
+//! block of its chain is, so adding an edge waits for nothing.
 
 use crate::graph::Graph;
 
