@@ -39,7 +39,7 @@ use crate::{labels, notes, suspicions};
 /// A request to compare several models.
 #[derive(Debug, Clone)]
 pub struct CompareRequest<'a> {
-    /// What they are scored on.
+    /// The inputs, outputs and labels.
     pub data: ModelsData<'a>,
     /// How they are scored.
     pub params: SpadeParams,
@@ -55,7 +55,7 @@ pub struct CompareRequest<'a> {
     pub folder: Option<FolderRequest<'a>>,
     /// A page and figures.
     pub page: PageRequest<'a>,
-    /// What the page and the document say about where they come from.
+    /// What the page and the document say about their origin.
     pub origin: Origin,
 }
 
@@ -64,9 +64,9 @@ pub struct CompareRequest<'a> {
 pub struct Compared {
     /// The scores, and how they were computed.
     pub comparison: Comparison,
-    /// Accuracy, margins and fragility of the samples by every model.
+    /// Accuracy, margins and fragility of the samples for every model.
     pub facts: Vec<SampleFacts>,
-    /// What probes have shown of every model that was probed.
+    /// Results of the probes, for every model that was probed.
     pub probes: Vec<Option<ModelProbes>>,
     /// The labels of the samples.
     pub labels: Option<Labels>,
@@ -82,7 +82,7 @@ impl Compared {
         &self.document.made.notes
     }
 
-    /// The document of one of the models, by its place in the comparison, as if it had been scored by itself; `top` samples and
+    /// The document of the model at this position of the comparison, as if it had been scored by itself; `top` samples and
     /// edges are listed.
     ///
     /// # Errors

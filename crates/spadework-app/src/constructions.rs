@@ -22,7 +22,7 @@ use crate::usage::Usage;
 use crate::wording::NoteCode;
 use crate::{json, notes};
 
-/// Which ways of making graphs are compared.
+/// A request to compare ways of making graphs.
 #[derive(Debug, Clone)]
 pub struct GraphsRequest<'a> {
     /// The model; both sides are arrays.
@@ -43,7 +43,7 @@ pub struct GraphsRequest<'a> {
 /// weights.
 ///
 /// # Errors
-/// When the request makes no sense, its files cannot be read or written, or no way has an answer.
+/// When the request makes no sense, its files cannot be read or written, or no kind of graph has an answer.
 pub fn graphs(
     request: &GraphsRequest<'_>,
     observer: &dyn Observer,

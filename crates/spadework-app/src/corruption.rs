@@ -13,10 +13,10 @@ use crate::observer::{Observer, Session};
 use crate::usage::Usage;
 use crate::wording::{Hint, NoteCode};
 
-/// Corrupts images, of the shape given or of the one that the array has.
+/// Corrupts images of the given shape, or of the shape of the array.
 ///
 /// # Errors
-/// When the array holds no images, or they are not of that shape.
+/// When the array has no images, or they do not have this shape.
 pub fn corrupted(
     dataset: &Dataset,
     request: CorruptionRequest,

@@ -11,7 +11,7 @@ use spadework_probe::Task;
 /// An array.
 #[derive(Debug, Clone)]
 pub enum ArraySource<'a> {
-    /// What a user types: a file, an array in a file, or a data set by name.
+    /// An argument as typed: a file, an array in a file, or a data set by name.
     Named(&'a str),
     /// Rows in memory.
     Rows(Rows<'a>),
@@ -20,7 +20,7 @@ pub enum ArraySource<'a> {
 /// Rows in memory.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
-    /// What messages call them: the name of an argument.
+    /// Their name in messages: that of an argument.
     pub name: &'a str,
     /// The rows.
     pub samples: Samples<'a>,
@@ -85,11 +85,11 @@ pub enum IdSource<'a> {
 pub struct CorruptionRequest {
     /// Its kind and severity.
     pub corruption: Corruption,
-    /// The shape of an image, where the array does not tell.
+    /// The shape of an image, if the array does not show it.
     pub shape: Option<ImageShape>,
 }
 
-/// What one model is scored on.
+/// The inputs, outputs and labels of one model.
 #[derive(Debug, Clone)]
 pub struct ModelData<'a> {
     /// The inputs.
@@ -108,7 +108,7 @@ pub struct ModelData<'a> {
     pub task: Task,
 }
 
-/// What several models are scored on.
+/// The inputs, outputs and labels of several models.
 #[derive(Debug, Clone)]
 pub struct ModelsData<'a> {
     /// The inputs of all models.

@@ -26,7 +26,7 @@ pub struct DistortionRequest<'a> {
     pub data: ModelData<'a>,
     /// How it is scored.
     pub params: SpadeParams,
-    /// What is measured of it.
+    /// What is measured.
     pub distortion: DistortionParams,
     /// A folder for the result.
     pub folder: Option<&'a Path>,

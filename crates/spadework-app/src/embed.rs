@@ -1,4 +1,4 @@
-//! The samples in the plane, or in more dimensions, as both graphs and the model place them (A.6).
+//! Coordinates of the samples from each graph and from both, in two or more dimensions (A.6).
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ pub enum EmbeddingFormat {
     Npy,
 }
 
-/// One way of placing the samples.
+/// One set of coordinates.
 #[derive(Debug, Clone)]
 pub struct Embedding {
     /// `input`, `output` or `generalized`.
@@ -55,7 +55,7 @@ pub struct Embedding {
     pub coordinates: Vec<Vec<f64>>,
 }
 
-/// The samples as both graphs and the model place them.
+/// Coordinates of the samples from each graph and from both.
 #[derive(Debug, Clone)]
 pub struct Embedded {
     /// By the input graph, by the output graph, and by both.

@@ -1,7 +1,7 @@
 //! Why a request has no result.
 //!
-//! A [`Failure`] keeps its cause as a value: front ends look at its [`Kind`] for an exit code or a class of exceptions, at its
-//! [`Cause`] for the numbers, and at its [`Hint`] for advice. No program has to parse its text.
+//! A [`Failure`] keeps its cause as a value: front ends use its [`Kind`] for an exit code or an exception class, its [`Cause`]
+//! for the numbers, and its [`Hint`] for advice. No program has to parse its text.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -64,9 +64,9 @@ pub enum Cause {
     Page(spadework_report::Error),
     /// The request makes no sense, or does not fit its files.
     Usage(Usage),
-    /// A probe that is not possible.
+    /// A probe that is impossible.
     Probe(ProbeError),
-    /// What a function of the caller returned, as it was.
+    /// An error that a function of the caller returned, unchanged.
     Caller(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -102,12 +102,12 @@ impl Failure {
         &self.cause
     }
 
-    /// The same, taken out: an error of the caller's own goes back to the caller.
+    /// The cause by value, so that an error of the caller can be returned to the caller.
     pub fn into_cause(self) -> Cause {
         *self.cause
     }
 
-    /// The error of the method, where it is one, whichever way it came, and the model it concerns.
+    /// The error of the core, if it is one, and the model that it concerns.
     pub fn core(&self) -> Option<(&CoreError, Option<&str>)> {
         let (Cause::Core(error) | Cause::Page(spadework_report::Error::Core(error))) = &*self.cause else {
             return None;

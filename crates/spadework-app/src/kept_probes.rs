@@ -1,7 +1,7 @@
-//! A folder that keeps what the probes of one model have shown, so that a call that was interrupted goes on from there.
+//! A folder with the results of the probes of one model, so that an interrupted call can continue.
 //!
-//! `probe.json` says what was asked, and of which model. A function cannot be read like a file, so it is known by its
-//! outputs: those of the samples, and of a few other rows.
+//! `probe.json` has the request and the model. A function cannot be read like a file, so it is recognized by its outputs for
+//! the samples and for a few other rows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ struct MadeFrom {
     outputs: String,
 }
 
-/// The folder of one probe, which no other process writes to meanwhile.
+/// The folder of one probe. No other process writes to it in the meantime.
 pub struct KeptProbes {
     folder: PathBuf,
     parts: Parts,
@@ -40,10 +40,10 @@ pub struct KeptProbes {
 }
 
 impl KeptProbes {
-    /// Opens the folder, and makes it where there is none.
+    /// Opens the folder, and creates it if there is none.
     ///
     /// # Errors
-    /// Where the folder has parts of another probe, another process uses it, or it cannot be written.
+    /// When the folder has parts of another probe, another process uses it, or it cannot be written.
     pub fn open(folder: &Path, asked: Recipe) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|cause| FileError::Write { path: folder.to_owned(), cause })?;
         let lock = FolderLock::acquire(folder)?;
@@ -60,10 +60,11 @@ impl KeptProbes {
         Ok(Self { folder, parts, asked, earlier, _lock: lock })
     }
 
-    /// Takes note of the digest of what the model says of the samples and of a few other rows, by which its parts are known.
+    /// Sets the digest of the outputs for the samples and for a few other rows. The parts of this model are recognized by
+    /// it.
     ///
     /// # Errors
-    /// Where a model of other outputs left parts in the folder.
+    /// When a model with other outputs left parts in the folder.
     pub fn recognize(&self, outputs: &str) -> Result<(), Failure> {
         match &self.earlier {
             Some(earlier) if earlier.outputs != outputs => Err(other(
@@ -79,20 +80,20 @@ impl KeptProbes {
         }
     }
 
-    /// What an earlier call kept under this name, whole and unchanged.
+    /// What an earlier call stored under this name, if it is complete and unchanged.
     pub fn stored(&self, name: &str) -> Option<Vec<u8>> {
         unsealed(read_regular(&self.part(name)).ok()?)
     }
 
-    /// Whether it is time to keep something again.
+    /// Whether it is time to store a part again.
     pub fn is_due(&self) -> bool {
         self.parts.is_due()
     }
 
-    /// Keeps something under a name.
+    /// Stores something under a name.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// When it cannot be written.
     pub fn keep(&self, name: &str, state: &[u8]) -> Result<(), Failure> {
         Ok(write_bytes(&self.part(name), &sealed(state))?)
     }

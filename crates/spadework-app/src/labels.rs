@@ -52,7 +52,7 @@ impl Truth {
         Ok(Self { labels: None, target_spread: Some(spread(&targets)) })
     }
 
-    /// The standard deviation of the targets; none where labels are words, or all the same.
+    /// The standard deviation of the targets; none if labels are words, or all the same.
     fn target_spread(&self) -> Result<Option<f64>, Failure> {
         let spread = match (&self.labels, self.target_spread) {
             (_, Some(spread)) => Some(spread),

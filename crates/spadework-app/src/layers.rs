@@ -32,9 +32,9 @@ pub struct LayersRequest<'a> {
     pub model: &'a str,
     /// What it is run on.
     pub inputs: &'a str,
-    /// Patterns of names or operators; without any, all layers that change their numbers.
+    /// Patterns of names or operators; if empty, all layers that change their numbers.
     pub layers: &'a [String],
-    /// How rows go into the model.
+    /// How the model is run.
     pub run: RunOptions,
     /// How the layers are scored.
     pub params: SpadeParams,

@@ -1,11 +1,11 @@
 //! The application behind the command and the Python package: takes a request and returns a result.
 //!
-//! A request contains arrays, graphs and models, as files or in memory, and what is asked of them. Its function loads them,
+//! A request contains arrays, graphs and models, as files or in memory, and says what to compute. Its function loads them,
 //! evaluates, computes the facts of the samples, writes files, and returns a result: the report of the core, the facts of the
 //! samples, and the document that `--json` prints. Read [`score`] first; the other requests follow the same path with different
 //! work in the middle.
 //!
-//! - *Notes* are what a reader of a result must know. They go to the [`Observer`] as they come, and into the document.
+//! - *Notes* are what a reader of a result must know. They go to the [`Observer`] immediately, and into the document.
 //! - A [`Failure`] has a [`Kind`], its cause as a value, and a [`Hint`].
 //! - A [`Voice`] chooses between the terms of the command (`--search exact`) and those of Python (`search="exact"`).
 //!
@@ -105,7 +105,7 @@ pub fn json(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON") + "\n"
 }
 
-/// A text from a file without control characters: a label must not be able to move the cursor.
+/// A text from a file, without control characters, because a label must not move the cursor.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

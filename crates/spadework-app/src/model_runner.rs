@@ -21,7 +21,7 @@ use crate::wording::{NoteCode, Voice};
 pub(crate) struct ModelRunner<'a> {
     pub(crate) options: &'a RunOptions,
     pub(crate) threads: Option<NonZeroUsize>,
-    /// What a model is run on; none where a graph is given instead of the inputs.
+    /// What a model is run on; none if a graph is given instead of the inputs.
     pub(crate) inputs: Option<&'a SideView<'a>>,
     pub(crate) session: &'a Session<'a>,
 }

@@ -155,7 +155,7 @@ impl<'s> ModelSides<'s> {
         Ok(())
     }
 
-    /// The arrays as a result remembers them, outputs in this order; none where the inputs are a graph.
+    /// The arrays as a result remembers them, outputs in this order; none if the inputs are a graph.
     pub(crate) fn document(&self, order: impl Iterator<Item = usize>) -> Option<CompareData> {
         Some(CompareData {
             inputs: self.input.document()?,

@@ -1,4 +1,4 @@
-//! The samples whose neighborhoods changed most between two models: what an upgrade of an embedding has moved.
+//! The samples whose neighbors changed most between two models, for example after an upgrade of an embedder.
 
 use std::sync::Arc;
 
@@ -28,16 +28,16 @@ use crate::usage::Usage;
 /// Samples that are listed where the request names no number.
 const DEFAULT_TOP: usize = 100;
 
-/// Which models are compared.
+/// A request to find the samples that moved.
 #[derive(Debug, Clone)]
 pub struct MovedRequest<'a> {
-    /// The inputs, the model before, the labels.
+    /// The inputs, the old model, the labels.
     pub data: ModelData<'a>,
-    /// The model after.
+    /// The new model.
     pub against: OutputSource<'a>,
     /// Neighbors per sample, and how they are searched.
     pub params: SpadeParams,
-    /// How many samples; 100, or all where there are fewer, by default.
+    /// How many samples; 100, or all if there are fewer, by default.
     pub top: Option<usize>,
     /// A folder for the result.
     pub folder: Option<FolderRequest<'a>>,
@@ -46,8 +46,8 @@ pub struct MovedRequest<'a> {
 /// The samples that moved.
 #[derive(Debug, Clone)]
 pub struct Moved {
-    /// The samples, those that kept the smallest share of their neighbors first; of equal shares, those that are farthest from their former
-    /// neighbors.
+    /// The samples. Those that kept the smallest share of their neighbors come first; among equal shares, those that are now farthest from
+    /// their former neighbors.
     pub indices: Vec<usize>,
     /// The samples with label, overlap, distance ratio and rank, as CSV with a header.
     pub table: String,
@@ -55,9 +55,9 @@ pub struct Moved {
     pub document: MovedDocument,
 }
 
-/// Finds the samples whose neighborhoods changed most.
+/// Finds the samples whose neighbors changed most.
 ///
-/// The neighbors are those of the requested k; nothing has to be connected, and no eigenpairs are found.
+/// The neighbors are those of the requested k. The graphs need not be connected, and no eigenpairs are computed.
 ///
 /// # Errors
 /// When the request makes no sense, or its files cannot be read or written.
@@ -121,7 +121,7 @@ impl MovedRequest<'_> {
     }
 }
 
-/// What is known of the samples besides their neighbors.
+/// What is known about the samples in addition to their neighbors.
 #[derive(Clone, Copy)]
 struct KnownOfSamples<'a> {
     labels: Option<&'a Labels>,

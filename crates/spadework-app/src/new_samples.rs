@@ -28,7 +28,7 @@ use crate::usage::Usage;
 use crate::wording::{Hint, NoteCode, Voice};
 use crate::{labels, notes};
 
-/// New samples, and the scored model that they are measured by.
+/// New samples, and the scored model that they are scored against.
 #[derive(Debug, Clone)]
 pub struct NewSamplesRequest<'a> {
     /// The new samples; both sides are arrays.
@@ -43,7 +43,7 @@ pub struct NewSamplesRequest<'a> {
     pub folder: Option<FolderRequest<'a>>,
 }
 
-/// A scored model that new samples are measured by.
+/// A scored model that new samples are scored against.
 #[derive(Debug, Clone)]
 pub enum ReferenceSource<'a> {
     /// A result in a folder.
@@ -290,7 +290,9 @@ fn note_scores(reference: &ScoreDocument, scores: &NewScores, session: &Session<
             session.note(
                 NoteCode::FarFromReference,
                 format!(
-                    "the {side} of {} of {samples} are far from the reference (the first: sample {first}), farther from the                      nearest reference sample than any reference sample from its {} nearest: these scores are extrapolated",
+                    "the {side} of {} of {samples} are far from the reference (the first: sample {first}): farther from \
+                     the nearest reference sample than any reference sample from its {} nearest; these scores are \
+                     extrapolated",
                     far.len(),
                     reference.neighbors.used
                 ),

@@ -1,4 +1,4 @@
-//! What a reader of a result must know besides its numbers.
+//! What a reader of a result must know in addition to its numbers.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
@@ -41,7 +41,7 @@ pub(crate) fn about_probabilities(outputs: &Samples<'_>, whose: &str, session: &
             NoteCode::Probabilities,
             format!(
                 "{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are \
-                 meant for the values before the softmax"
+                 meant for the values before the softmax. If there are none, pass the logarithms of the probabilities"
             ),
         );
     }

@@ -1,4 +1,4 @@
-//! What a caller sees of the work while it goes on.
+//! What a caller sees of the work while it is in progress.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use spadework_model::{OnnxModel, Result as ModelResult};
 use crate::parts::Parts;
 use crate::wording::{NoteCode, Voice};
 
-/// Follows the work: its progress, a way to stop it, and notes as they come.
+/// Follows the work: its progress, a way to stop it, and notes as soon as they are known.
 pub trait Observer: Monitor {
     /// Something that the user should know.
     fn note(&self, note: &Note);

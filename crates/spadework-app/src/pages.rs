@@ -17,7 +17,7 @@ pub struct PageRequest<'a> {
     pub plots: Option<&'a Path>,
     /// The format of the figures.
     pub format: FigureFormat,
-    /// How many pictures the page holds at most; as many as its galleries show, and as fit, by default.
+    /// Maximum number of pictures on the page. By default, those that its galleries show, and more if they fit.
     pub pictures: Option<usize>,
 }
 

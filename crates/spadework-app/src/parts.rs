@@ -1,4 +1,4 @@
-//! The folder of parts of unfinished work: where each file lies, when one is due, and how all of them go.
+//! The folder of parts of unfinished work: where each file is, when the next one is due, and how all of them are removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) fn sealed(state: &[u8]) -> Vec<u8> {
     [digest_bytes(state).as_bytes(), state].concat()
 }
 
-/// What a part holds; `None` where the file is not whole.
+/// What a part holds; `None` if the file is not whole.
 pub(crate) fn unsealed(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let length = digest_bytes(&[]).len();
     let (digest, state) = bytes.split_at_checked(length)?;

@@ -1,4 +1,4 @@
-//! What a score would take, without making it: a trial on a few of the samples, and how each stage grows with their number.
+//! What a score would take, without running it: a trial on a few of the samples, extrapolated for each stage.
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
@@ -29,7 +29,7 @@ const FEWEST_TRIED: usize = 500;
 /// How the cost of eigenpairs and of their bounds grows: as this power of n (docs/benchmarks.md).
 const EIGEN_GROWTH: f64 = 1.26;
 
-/// Says what a score would take.
+/// Estimates what a score would take.
 ///
 /// # Errors
 /// When the request makes no sense, its files cannot be read, a side is a graph, or the trial has no answer as posed.

@@ -17,31 +17,31 @@ use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
 
-/// Which outputs of which model are requested.
+/// A request for outputs of a model.
 #[derive(Debug, Clone)]
 pub struct PredictRequest<'a> {
     /// The model file.
     pub model: &'a str,
     /// What it is run on.
     pub inputs: ArraySource<'a>,
-    /// How it is run; its `output_name` is taken where no outputs are named.
+    /// How it is run. Its `output_name` is used if no outputs are named.
     pub run: RunOptions,
     /// Outputs, nodes or values within the model.
     pub outputs: &'a [String],
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
 }
 
 /// The outputs of a model.
 #[derive(Debug)]
 pub struct Predicted {
-    /// Every value that was asked for.
+    /// Every requested value.
     pub outputs: Vec<Dataset>,
     /// The model and how it was run; `output` is the first value.
     pub model: ModelFileDocument,
     /// Labels that come with the inputs.
     pub labels: Option<Labels>,
-    /// Share of the samples whose largest output is that of their label, where the inputs come with labels.
+    /// Share of the samples whose largest output is that of their label, if the inputs come with labels.
     pub accuracy: Option<f64>,
     /// What a reader of the outputs must know.
     pub notes: Vec<Note>,

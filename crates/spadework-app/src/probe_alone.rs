@@ -28,7 +28,7 @@ use crate::{notes, suspicions};
 
 /// Samples that are run together to see what the outputs are.
 const BATCH: usize = 1 << 12;
-/// Rows besides the samples by which a function is recognized.
+/// Number of additional rows by which a function is recognized.
 const CROSSINGS: usize = 8;
 
 /// A model in memory or in a file that is probed by itself.
@@ -62,18 +62,18 @@ pub struct ProbeModelRequest<'a> {
     pub top: usize,
     /// Seed of everything random.
     pub seed: u64,
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
-    /// A folder that keeps what is found, so that the same call goes on where it was interrupted.
+    /// A folder that stores results, so that the same call continues where it was interrupted.
     pub folder: Option<&'a Path>,
 }
 
-/// What probes of one model have shown.
+/// Results of the probes of one model.
 #[derive(Debug, Clone)]
 pub enum ProbedAlone {
-    /// Of a classifier.
+    /// For a classifier.
     Classes(ModelProbes),
-    /// Of a model that predicts numbers.
+    /// For a model that predicts numbers.
     Numbers {
         /// Every probed sample.
         probed: ProbedOutputs,
@@ -151,7 +151,7 @@ struct Call<'a> {
     kept: Option<KeptProbes>,
 }
 
-/// What the probes of a model depend on, besides what it says.
+/// What the probes of a model depend on, except the outputs of the model.
 fn recipe(inputs: &Rows<'_>, params: &ProbeParams, model: &ProbedModel<'_>, task: Task) -> Recipe {
     let ProbeParams { probe, probes, samples, precision, radii, categories, seed, .. } = params;
     let run = match model {

@@ -26,11 +26,11 @@ use crate::wording::NoteCode;
 pub struct ProbeRequest {
     /// Size and kind of the perturbations.
     pub probe: Probe,
-    /// How many times the radius every column of the inputs may move; all alike where `None`.
+    /// How many times the radius every column of the inputs may move; all alike if `None`.
     pub radii: Option<Arc<[f64]>>,
-    /// The category that every column of the inputs belongs to, 0 for none; no categories where `None`.
+    /// The category that every column of the inputs belongs to, 0 for none; no categories if `None`.
     pub categories: Option<Arc<[usize]>>,
-    /// How many of them. A search ends early once more probes could change the estimate by at most the precision.
+    /// How much is probed. A search ends early as soon as more probes could change the estimate by at most the precision.
     pub budget: ProbeBudget,
 }
 
@@ -79,12 +79,12 @@ pub(crate) fn check_outputs(file: &str, kind: OutputKind) -> Result<(), Failure>
     }
 }
 
-/// What the probes of a model have shown.
+/// Results of the probes of a model.
 #[derive(Debug, Clone)]
 pub struct ModelProbes {
     /// Every probed sample.
     pub probed: Probed,
-    /// What the document of a result says of them.
+    /// What the document of a result says about them.
     pub document: ProbeDocument,
 }
 
@@ -227,7 +227,7 @@ impl Monitor for StopsWith<'_> {
     }
 }
 
-/// How the numbers of an input lie next to each other; none where they are not an image.
+/// How the numbers of an input lie next to each other; none if they are not an image.
 fn grid_of_inputs(
     inputs: &SideView<'_>,
     probe: Probe,
@@ -290,7 +290,7 @@ pub(crate) fn columns(
     Ok(columns)
 }
 
-/// Whether samples survived, and whether the search would not have broken them either if it had gone on: 1, 0, or NaN where that
+/// Whether samples survived, and whether the search would not have broken them either if it had gone on: 1, 0, or NaN if that
 /// is not known.
 fn outcome_columns(
     probed: &Probed,

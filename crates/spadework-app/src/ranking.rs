@@ -2,8 +2,8 @@
 //! distinguish.
 //!
 //! The order of the evidence is that of `docs/what-the-scores-mean.md`: the robust accuracy that probes estimate, then the best index
-//! of arrays alone that all models have ([`best_of_arrays`]), then the SPADE score. Models are compared pair by pair on the same samples; two whose
-//! difference may be chance (its 95 % interval covers 0) share a rank.
+//! of arrays alone that all models have ([`best_of_arrays`]), then the SPADE score. Models are compared pair by pair on the same samples. Two
+//! models share a rank if the 95 % interval of their difference contains 0.
 
 use std::fmt;
 use std::str::FromStr;
@@ -83,7 +83,7 @@ fn best_of_arrays(facts: &[SampleFacts]) -> Evidence {
     }
 }
 
-/// What is known of compared models, in the order of the comparison.
+/// What is known about compared models, in the order of the comparison.
 pub struct Known<'a> {
     comparison: &'a Comparison,
     facts: &'a [SampleFacts],
@@ -149,7 +149,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The number of every model, with a sign that makes larger more robust; empty where some have none.
+    /// The number of every model, with a sign that makes larger more robust; empty if some have none.
     fn values(&self, by: Evidence) -> Vec<f64> {
         match (by, &self.robust) {
             (Evidence::RobustAccuracy, Some(models)) => {
@@ -270,13 +270,13 @@ struct Disagreement {
 }
 
 impl Ranking {
-    /// A list in the order of the comparison, in the order of the ranking.
+    /// Sorts a list from the order of the comparison into the order of the ranking.
     pub fn sorted<T>(&self, list: Vec<T>) -> Vec<T> {
         let mut list: Vec<Option<T>> = list.into_iter().map(Some).collect();
         self.order.iter().filter_map(|&from| list.get_mut(from)?.take()).collect()
     }
 
-    /// Writes into the document of a reordered comparison how it is ranked.
+    /// Writes the ranking into the document of a reordered comparison.
     pub fn tell(&self, document: &mut CompareDocument) {
         document.ranked_by = self.by.to_string();
         for (model, &rank) in document.models.iter_mut().zip(&self.ranks) {

@@ -1,7 +1,7 @@
 //! Pages and figures of results that were made earlier.
 //!
-//! A result in a folder remembers its arrays. They are read again, the graphs are made again, and the scores must be the same.
-//! If an array is gone, the page shows only what the result contains.
+//! A result in a folder names its arrays. They are read again, the graphs are made again, and the scores must be the same. If
+//! an array is gone, the page shows only what the result contains.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -37,7 +37,7 @@ use crate::stored::{self, OutputsAgain};
 use crate::usage::Usage;
 use crate::wording::{Hint, NoteCode};
 
-/// Which result becomes a page.
+/// A request to write the page of a result.
 #[derive(Debug, Clone)]
 pub struct ReportRequest<'a> {
     /// The folder of a result, or the `result.json` in it.
@@ -48,7 +48,7 @@ pub struct ReportRequest<'a> {
     pub inputs: Option<&'a str>,
     /// Where the outputs of every model are now.
     pub outputs: Vec<&'a str>,
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
     /// The page and the figures.
     pub page: PageRequest<'a>,
@@ -282,7 +282,7 @@ impl FoundArrays {
 
 /// How fragile samples are by probes, which are not made again, as a table of the result has it.
 enum KeptFragility {
-    /// There were no probes: it is found again.
+    /// There were no probes: the fragility is computed again.
     Unprobed,
     /// None where no table has it.
     Probed(Option<Vec<f64>>),
@@ -339,7 +339,7 @@ fn check_same(path: &Path, then: f64, now: f64) -> Result<(), Failure> {
 const SCORE_WITHOUT_ARRAYS: &str = "pass the arrays of the model to `to_html` as inputs= and outputs=";
 const COMPARISON_WITHOUT_ARRAYS: &str = "a comparison does not keep the arrays of its models";
 
-/// The page of what the document of a score, a comparison, a sweep or layers says.
+/// The page of the document of a score, a comparison, a sweep or layers.
 ///
 /// # Errors
 /// When the text is not such a document.
@@ -378,17 +378,17 @@ pub struct ScorePageRequest<'a> {
     pub labels: Option<Labels>,
     /// The margin of every sample.
     pub margins: Option<&'a [f64]>,
-    /// How fragile every sample is, by what was known when it was scored.
+    /// The fragility of every sample, from when it was scored.
     pub fragility: Option<&'a [f64]>,
-    /// What the numbers of an input are called.
+    /// The names of the columns of the inputs.
     pub columns: Option<&'a [String]>,
     /// The names of the samples.
     pub ids: Option<&'a [String]>,
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
 }
 
-/// The page of a scored model with everything that can be said of it; it is scored again, as its document says.
+/// The complete page of a scored model. The model is scored again with the parameters of its document.
 ///
 /// # Errors
 /// When the text is not such a document, or the arrays give another score.

@@ -293,7 +293,7 @@ impl ScoredSamples<'_> {
         ranks
     }
 
-    /// Columns after the fragility, one number per sample, NaN where there is none: those that a later `check` compares, and what
+    /// Columns after the fragility, one number per sample, NaN if there is none: those that a later `check` compares, and what
     /// probes have shown.
     pub(crate) fn more_columns(&self) -> Result<Vec<(&'static str, Vec<f64>)>, Failure> {
         let overlap = self.facts.overlap.samples().shares().to_vec();

@@ -1,7 +1,7 @@
 //! The monitor of work that can be resumed: it stores parts of the work, and finds those of an earlier run, in the folder of `parts`.
 //!
 //! A part is a file whose name has a digest of everything that its content depends on, and whose content begins with a digest of the
-//! rest. So a part of other data or other parameters is not found, and one that is not whole is not used.
+//! rest. So a part of other data or parameters is not found, and an incomplete part is not used.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::wording::NoteCode;
 /// The monitor of a session, with a place for parts where the session has one.
 pub(crate) struct Resuming<'s> {
     session: &'s Session<'s>,
-    /// What the work depends on besides what it knows of itself.
+    /// What the work depends on in addition to what it knows itself.
     context: String,
 }
 
 impl<'s> Resuming<'s> {
-    /// `context` is what the work depends on besides what it knows of itself, and is asked for where parts are kept.
+    /// `context` is what the work depends on in addition to what it knows itself. It is only called if parts are stored.
     pub(crate) fn new(session: &'s Session<'s>, context: impl FnOnce() -> String) -> Self {
         Self { session, context: session.parts().map_or_else(String::new, |_| context()) }
     }

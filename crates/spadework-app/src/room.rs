@@ -1,4 +1,4 @@
-//! Whether the memory of the machine is enough for a run, said before it begins.
+//! Checks before a run begins whether the machine has enough memory for it.
 
 use std::fs;
 
@@ -83,7 +83,7 @@ fn shortage(needs: &Needs, missing: u64, available: u64, is_mapped: bool) -> Str
     )
 }
 
-/// What the machine can still give, or what is left of a container's limit where that is less; `None` where the system does not
+/// What the machine can still give, or what is left of a container's limit where that is less; `None` if the system does not
 /// tell.
 pub(crate) fn available_bytes() -> Option<u64> {
     let machine = available_in(&fs::read_to_string("/proc/meminfo").ok()?)?;

@@ -34,7 +34,7 @@ use crate::{notes, room, suspicions};
 /// A request to score one model.
 #[derive(Debug, Clone)]
 pub struct ScoreRequest<'a> {
-    /// What it is scored on.
+    /// The inputs, outputs and labels.
     pub data: ModelData<'a>,
     /// How it is scored.
     pub params: SpadeParams,
@@ -71,16 +71,16 @@ pub enum Probes {
     None,
     /// Probe the model file that is run for the outputs.
     Run(ProbeRequest),
-    /// Run that model file on variants that a program of the user's makes.
+    /// Run that model file on variants that a program of the user makes.
     With(ScriptRequest),
-    /// What was found earlier.
+    /// Results of earlier probes.
     Known {
         /// The smallest margin of every sample over its probes, where it was probed.
         margins: Vec<Option<f64>>,
         /// What the document says of the probes.
         document: Box<ProbeDocument>,
     },
-    /// How far the outputs of a regressor were moved earlier.
+    /// Results of earlier probes of a regressor.
     KnownChange(Box<OutputChangeDocument>),
 }
 
@@ -97,7 +97,7 @@ impl Probes {
 /// A scored model.
 #[derive(Debug, Clone)]
 pub struct Scored {
-    /// The scores, and how they came about.
+    /// The scores, and how they were computed.
     pub report: SpadeReport,
     /// Accuracy, margins and fragility.
     pub facts: SampleFacts,
@@ -105,9 +105,9 @@ pub struct Scored {
     pub labels: Option<Labels>,
     /// The names of the samples.
     pub ids: Option<Vec<String>>,
-    /// What probes have shown, where the model was probed.
+    /// Results of the probes, if the model was probed.
     pub probes: Option<ModelProbes>,
-    /// What the variants of a program of the user's have shown, where there is one.
+    /// Results of the variants that a program of the user made, if there is one.
     pub variants: Option<ScriptProbes>,
     /// All of it as a document.
     pub document: ScoreDocument,
@@ -229,7 +229,7 @@ struct Walk<'w> {
     session: &'w Session<'w>,
 }
 
-/// What is known of the samples besides their scores.
+/// What is known about the samples in addition to their scores.
 struct KnownOfSamples<'w> {
     probes: Option<ModelProbes>,
     output_change: Option<OutputChangeDocument>,

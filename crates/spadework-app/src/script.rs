@@ -1,7 +1,7 @@
-//! Perturbations by a program of the user's: it is given the samples and returns one variant of each.
+//! Perturbations by a program of the user: it gets the samples and returns one variant of each.
 //!
 //! `SCRIPT VARIANT SEED` reads a .npy array from its standard input and writes one of the same shape to its standard output. It is
-//! started once per variant, so that it needs no protocol: a variant depends on its number, its seed and the samples alone.
+//! started once per variant, so it needs no protocol: a variant depends only on its number, its seed and the samples.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,8 @@ const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 pub struct ScriptRequest {
     /// The program, as the user typed it.
     pub script: PathBuf,
-    /// How many variants. The run ends early where more of them could move the share that keeps its class by at most the precision.
+    /// How many variants. The run ends early as soon as more of them could change the share that keeps its class by at most the
+    /// precision.
     pub budget: ProbeBudget,
 }
 
@@ -94,12 +95,12 @@ pub(crate) struct RunFacts<'a> {
     pub(crate) monitor: &'a dyn Monitor,
 }
 
-/// What the variants of a script have shown.
+/// Results of the variants of a script.
 #[derive(Debug, Clone)]
 pub struct ScriptProbes {
     /// Every probed sample.
     pub varied: Varied,
-    /// What the document of a result says of them.
+    /// What the document of a result says about them.
     pub document: VariantsDocument,
 }
 

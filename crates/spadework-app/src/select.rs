@@ -1,4 +1,4 @@
-//! The samples to look at first.
+//! Selects the samples to look at first.
 
 use spadework_document::facts::NodeDocument;
 use spadework_document::select::{SCHEMA, SelectDocument};
@@ -23,7 +23,7 @@ pub enum By {
     Auto,
     /// The node score.
     Node,
-    /// What an attack breaks first.
+    /// Fragility: what an attack breaks first.
     Fragility,
     /// The margin, smallest first.
     Margin,
@@ -58,9 +58,9 @@ impl By {
 pub struct SelectRequest<'a> {
     /// The model; its `top` is not used.
     pub score: ScoreRequest<'a>,
-    /// How many samples; 100, or all where there are fewer, by default.
+    /// How many samples; 100, or all if there are fewer, by default.
     pub top: Option<usize>,
-    /// By what they are ranked.
+    /// What they are ranked by.
     pub by: By,
 }
 
@@ -71,7 +71,7 @@ pub struct Selected {
     pub scored: Scored,
     /// The samples, most fragile first.
     pub indices: Vec<usize>,
-    /// The samples with everything that is known of them, as CSV with a header.
+    /// The samples with all their numbers, as CSV with a header.
     pub table: String,
     /// All of it as a document.
     pub document: SelectDocument,

@@ -118,7 +118,7 @@ impl<'s> SideView<'s> {
         self.is_file.then_some(self.name)
     }
 
-    /// The shape in the file; empty where it is a graph.
+    /// The shape in the file; empty if it is a graph.
     pub(crate) fn shape(&self) -> &'s [usize] {
         self.shape
     }
@@ -163,7 +163,7 @@ impl<'s> SideView<'s> {
         })
     }
 
-    /// The array as a result remembers it; none where it is a graph.
+    /// The array as a result remembers it; none if it is a graph.
     pub(crate) fn document(&self) -> Option<ArrayDocument> {
         self.samples()?;
         let (array, digest) = (self.name.to_owned(), self.digest().to_owned());

@@ -2,7 +2,7 @@
 //!
 //! [`Inputs::load`] reads the inputs, [`Inputs::view`] checks their numbers, [`Outputs::load`] reads the outputs or runs the model
 //! for them, and [`Sides::new`] checks those and pairs the sides. Code that needs an array, its name, its shape or its digest later
-//! asks the [`SideView`], so that nothing is read, checked or digested twice.
+//! gets it from the [`SideView`], so that nothing is read, checked or digested twice.
 
 use std::time::{Duration, Instant};
 
@@ -95,7 +95,7 @@ impl<'a> Inputs<'a> {
         Ok(Self::Array { array: Array::Dataset(array), corruption: Some(Box::new(made)) })
     }
 
-    /// The array with its numbers checked; none where a graph is given instead.
+    /// The array with its numbers checked; none if a graph is given instead.
     pub(crate) fn view(&self) -> Result<InputView<'_>, Failure> {
         Ok(match self {
             Inputs::Array { array, .. } => InputView::Array(SideView::of_array(array)?),
@@ -154,7 +154,8 @@ impl<'a> SparseInputs<'a> {
     }
 }
 
-/// What a reader must know of sparse inputs: their rows, the numbers of each, and how many numbers of all are not 0.
+/// What a reader must know about sparse inputs: the number of rows, the numbers per row, and how many of all numbers are not
+/// 0.
 pub fn sparse_inputs(
     name: &str,
     [rows, columns, entries]: [usize; 3],
@@ -283,7 +284,7 @@ pub(crate) struct Sides<'s> {
     pub(crate) output: SideView<'s>,
     pub(crate) pair: ManifoldPair<'s>,
     pub(crate) known: AboutSamples<'s>,
-    /// What the outputs are; none where they are a graph.
+    /// What the outputs are; none if they are a graph.
     pub(crate) output_kind: Option<OutputKind>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<&'s ModelFileDocument>,
@@ -356,7 +357,7 @@ impl<'s> Sides<'s> {
         failure.naming_array(self.input.file_name(), |_| self.output.file_name())
     }
 
-    /// The samples of both sides; none where a side is a graph.
+    /// The samples of both sides; none if a side is a graph.
     pub(crate) fn paired(&self) -> Result<Option<PairedSamples<'_>>, Failure> {
         let Some((inputs, outputs)) = self.input.samples().zip(self.output.samples()) else {
             return Ok(None);
@@ -381,7 +382,7 @@ impl<'s> Sides<'s> {
         }
     }
 
-    /// The arrays as a result remembers them; none where a side is a graph.
+    /// The arrays as a result remembers them; none if a side is a graph.
     pub(crate) fn document(&self) -> Option<DataDocument> {
         let (inputs, outputs) = self.input.document().zip(self.output.document())?;
         Some(DataDocument {

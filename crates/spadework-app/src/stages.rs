@@ -32,10 +32,10 @@ use crate::verdict::verdict;
 use crate::wording::NoteCode;
 use crate::{labels, notes};
 
-/// Which graphs are made.
+/// A request for the first stage: graphs.
 #[derive(Debug, Clone)]
 pub struct GraphStageRequest<'a> {
-    /// What they are made of; graphs of other programs are taken as they are.
+    /// What they are made from; graphs of other programs are used as they are.
     pub data: ModelData<'a>,
     /// How they are made; parameters of later stages are not used.
     pub params: SpadeParams,
@@ -52,13 +52,13 @@ pub struct GraphStageRequest<'a> {
 pub struct StagedGraphs {
     /// The graphs.
     pub graphs: ModelGraphs,
-    /// How they were made; none where another program made them.
+    /// How they were made; none if another program made them.
     pub document: Option<GraphStage>,
     /// Where they are, input first.
     pub files: [PathBuf; 2],
 }
 
-/// First stage: makes both graphs and keeps them in files.
+/// First stage: makes both graphs and stores them in files.
 ///
 /// # Errors
 /// As [`score`](crate::score), and when the folder holds graphs that were made from something else.
@@ -88,7 +88,7 @@ pub fn make_graphs(
     Ok(StagedGraphs { graphs, document, files })
 }
 
-/// Which eigenpairs are found.
+/// A request for the second stage: eigenpairs.
 #[derive(Clone)]
 #[expect(missing_debug_implementations, reason = "a function has none")]
 pub struct EigenStageRequest<'a> {
@@ -111,7 +111,7 @@ pub struct StagedEigenpairs {
     pub file: PathBuf,
 }
 
-/// Second stage: finds the eigenpairs of the graphs and keeps them in a file.
+/// Second stage: finds the eigenpairs of the graphs and stores them in a file.
 ///
 /// # Errors
 /// When there are no graphs, the eigenpairs do not converge, or the folder holds eigenpairs that were made from something else.
@@ -136,7 +136,7 @@ pub fn find_eigenpairs(
     Ok(StagedEigenpairs { document, file: eigenpairs_file(store.path()), spectrum })
 }
 
-/// Which files of scores are written.
+/// A request for the third stage: scores.
 #[derive(Debug, Clone)]
 pub struct ScoresStageRequest<'a> {
     /// The folder of the result.
@@ -147,9 +147,9 @@ pub struct ScoresStageRequest<'a> {
     pub top: usize,
     /// Formats of the tables.
     pub tables: &'a [TableFormat],
-    /// Threads to use; all cores where `None`.
+    /// Threads to use; all cores if `None`.
     pub threads: Option<NonZeroUsize>,
-    /// The command, which the document remembers.
+    /// The command, for the document.
     pub command: Option<String>,
     /// Whether a result that was made from something else is replaced.
     pub force: bool,
@@ -239,7 +239,7 @@ pub fn make_scores(
     Ok(StagedScores::Made(Box::new(scored)))
 }
 
-/// The arrays that the graphs were made of, for margins and fragility; none where they are not found any more.
+/// The arrays that the graphs were made of, for margins and fragility; none if they are not found any more.
 fn arrays_of(
     stage: Option<&GraphStage>,
     request: &ScoresStageRequest<'_>,

@@ -1,4 +1,4 @@
-//! The arrays that a stored result was made of, found again.
+//! Finds the arrays that a stored result was made from.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ impl OutputsAgain<'_> {
         }
     }
 
-    /// The probes that broke the samples that a page shows, made again; none where the model is gone, or was never there.
+    /// The probes that broke the samples that a page shows, made again; none if the model is gone, or was never there.
     pub(crate) fn broken(
         &self,
         probe: Option<&ProbeDocument>,

@@ -38,7 +38,7 @@ pub struct SweepRequest<'a> {
 /// The scores of models over k.
 #[derive(Debug)]
 pub struct Swept {
-    /// The scores, and how they came about.
+    /// The scores, and how they were computed.
     pub sweep: Sweep,
     /// All of it as a document.
     pub document: SweepDocument,

@@ -13,7 +13,7 @@ pub enum TableFormat {
     Csv,
     /// nodes.parquet, edges.parquet and so on.
     Parquet,
-    /// Arrays without a table around them.
+    /// Plain arrays.
     Npy,
 }
 
@@ -113,8 +113,8 @@ fn to_csv(columns: &[(&str, Column<'_>)]) -> String {
     text
 }
 
-/// A field of CSV, quoted where it must be. What a spreadsheet would take for a formula (`=cmd|…`) begins with an apostrophe, as
-/// spreadsheets mark text; Parquet has words as they are.
+/// A field of CSV, quoted where it must be. Text that a spreadsheet would evaluate as a formula (`=cmd|…`) gets an apostrophe in
+/// front, as spreadsheets mark text. In Parquet it is unchanged.
 pub fn csv_field(text: &str) -> String {
     let text = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }

@@ -14,7 +14,7 @@ use crate::wording::{Hint, Voice};
 pub enum NeedsDense {
     /// An option, by its name.
     Option(&'static str),
-    /// A sweep, whatever its options.
+    /// A sweep, with any options.
     Sweep,
 }
 
@@ -27,19 +27,19 @@ pub enum Usage {
     IntervalOfGraph,
     /// An interval where the inputs of several models are a graph.
     IntervalOfInputGraph,
-    /// Models that are to be ranked by what probes estimate, without probes that do.
+    /// Models that are to be ranked by robust accuracy, without probes that estimate it.
     RankedWithoutProbes,
-    /// Models that are to be ranked by what probes estimate, one of which is given by its outputs.
+    /// Models that are to be ranked by robust accuracy, one of which is given by its outputs.
     RankedUnprobed { model: String },
-    /// Models that are to be ranked by how unevenly they classify, one of which has no classes.
+    /// Models that are to be ranked by unevenness, one of which has no classes.
     RankedWithoutClasses { model: String },
     /// A probe that can turn every sample into any other.
     RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
-    /// A program that makes variants, but not as it must.
+    /// A program that does not make variants as required.
     Script { reason: String },
     /// Variants of the samples of a model that is not a classifier.
     VariantsWithoutClasses,
-    /// A label that is not the position of an output, though the outputs are said to be classes.
+    /// A label that is not the position of an output, although the outputs are said to be classes.
     LabelBeyondOutputs { row: usize, label: String, classes: usize },
     /// Probes of an embedding.
     ProbedEmbedding,
@@ -51,11 +51,11 @@ pub enum Usage {
     ProjectionOfGraph,
     /// An option that would make sparse inputs dense, or that does not exist for them.
     SparseInputs { by: NeedsDense },
-    /// Work with the numbers of both sides, one of which is a graph, or sparse.
+    /// Work that needs the numbers of both sides, one of which is a graph or sparse.
     RowsNeeded { by: &'static str },
     /// A model that would be run on a graph, or on sparse rows.
     ModelOnGraph { file: String },
-    /// A model whose output for a sample depends on what it is run with.
+    /// A model whose output for a sample depends on the other samples of the batch.
     MixedBatch { file: String, sample: usize },
     /// Models of the same name.
     RepeatedModel { name: String },
@@ -63,17 +63,17 @@ pub enum Usage {
     ProbeWithoutFragility { by: &'static str },
     /// A selection by margins that are not known.
     NoMargins,
-    /// Neighborhoods of outputs that are a graph.
+    /// `--moved` for outputs that are a graph.
     MovedGraph,
     /// A plan where a side is a graph.
     PlanOfGraph { side: Side },
-    /// Two outputs that are not of the same samples.
+    /// Two outputs for different numbers of samples.
     MovedSamples { before: usize, after: usize },
     /// More samples than exist.
     TooManySelected { samples: usize, top: usize },
-    /// A sweep of edge and node scores, which it does not have.
+    /// A sweep with all eigenpairs, which are only for edge and node scores.
     FullSpectrumOfSweep,
-    /// More edges than there are others to compare with.
+    /// More top edges than there are other edges to compare with.
     TooManyEdges { edges: usize, top: usize },
     /// A pair that is not a pair of samples.
     NoPair { samples: usize, p: u32, q: u32 },
@@ -89,29 +89,29 @@ pub enum Usage {
     NoLayerOfRows,
     /// No layer at all.
     NoLayer,
-    /// A gate on what only probes show.
+    /// A gate on a number that needs probes.
     GateWithoutProbe { gate: &'static str },
-    /// A gate on an estimate that only a search gives.
+    /// A gate on an estimate that needs a search.
     GateWithoutSearch,
-    /// A gate on a number that the data do not give.
+    /// A gate on a number that is not known.
     NothingToGate { gate: &'static str },
     /// A baseline that is not comparable.
     Baseline { reason: String },
-    /// Another array than the one that a result was made of.
+    /// An array other than the one that a result was made from.
     OtherArray { side: Side, array: String, digest: String, found: String },
-    /// Another model than the one that a result was made of.
+    /// A model other than the one that a result was made from.
     OtherModel { digest: String },
-    /// A digest of another version stands for an array or a model, so nothing tells whether it is the same.
+    /// The digest of an array or a model is from another version, so it cannot be compared.
     OutdatedDigest { reason: String },
     /// A corruption that this version does not know.
     UnknownCorruption { reason: String },
-    /// A result that does not say which arrays it was made of.
+    /// A result that does not say which arrays it was made from.
     UnknownArrays,
     /// A document that is not a result of the commands that have pages.
     NoPageOf { schema: String },
     /// A document with a word that this version does not know.
     UnknownWord { reason: String },
-    /// A result that its own arrays do not give.
+    /// A result whose arrays give another score.
     OtherScore { then: f64, now: f64 },
     /// Arrays that are not those of a result in memory.
     OtherArrays { then: f64, now: f64 },
@@ -123,7 +123,7 @@ pub enum Usage {
     NoResultFolder,
     /// A reference that does not say what was scored.
     NoDataOfReference,
-    /// A result that new samples cannot be measured by.
+    /// A result that new samples cannot be scored against.
     NoReference { reason: String },
     /// An embedding of another shape.
     EmbeddingShape { expected: [usize; 2], got: Vec<usize> },
@@ -131,7 +131,7 @@ pub enum Usage {
     OtherStage { reason: OtherStage },
     /// A folder with parts of another probe.
     OtherProbe { difference: String },
-    /// A stage file that is not whole.
+    /// A stage file that is incomplete.
     BrokenStage { reason: String },
     /// A folder without graphs.
     NoGraphs { input: PathBuf, output: PathBuf },
@@ -150,7 +150,7 @@ pub enum OtherStage {
     Differs(Difference),
     /// Another program wrote it.
     OfAnotherProgram,
-    /// `spadework score` wrote it in one go.
+    /// `spadework score` wrote it as a whole.
     OfScore,
 }
 

@@ -1,4 +1,4 @@
-//! What people read, in the words of each front end.
+//! Texts that people read, in the words of each front end.
 //!
 //! The command writes `--connectivity bridge` where Python writes `connectivity="bridge"`. Both wordings are next to each
 //! other here, so that they do not drift apart. Messages that do not name an option are the same in both, and are written
@@ -81,7 +81,7 @@ fn option(name: &str) -> String {
 
 macro_rules! note_codes {
     ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
-        /// What a note is about: a word that programs can look for, whatever the message says.
+        /// What a note is about: a word that programs can look for, independent of the message.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum NoteCode { $($(#[$doc])* $name),* }
@@ -111,7 +111,7 @@ note_codes! {
     RepeatedOutputs = "repeated-outputs",
     /// The outputs predict the labels hardly better than guessing.
     LowAccuracy = "low-accuracy",
-    /// Inputs and outputs were probably exchanged.
+    /// Inputs and outputs were probably swapped.
     SwappedSides = "swapped-sides",
     /// A model is given whole numbers up to 255.
     PixelValues = "pixel-values",
@@ -123,7 +123,7 @@ note_codes! {
     SoftmaxOutput = "softmax-output",
     /// The machine has less memory than a run needs.
     LittleMemory = "little-memory",
-    /// Which output of a model is taken.
+    /// Which output of a model is used.
     OutputChosen = "output-chosen",
     /// An onnxruntime library runs a model that the built-in engine refuses.
     OnnxRuntime = "onnxruntime",
@@ -131,7 +131,7 @@ note_codes! {
     ChannelsMoved = "channels-moved",
     /// The inputs are corrupted, and the outputs come from a file.
     CorruptedInputs = "corrupted-inputs",
-    /// Rows of numbers are taken for images.
+    /// Rows of numbers are treated as images.
     ImageShapeGuessed = "image-shape-guessed",
     /// Samples are not images, which a probe would use.
     NoImages = "no-images",
@@ -139,7 +139,7 @@ note_codes! {
     EntriesLeftOut = "entries-left-out",
     /// Sparse inputs were searched, for the requested k.
     SparseInputs = "sparse-inputs",
-    /// The input graph given is in several pieces.
+    /// The given input graph is disconnected.
     InputGraphInPieces = "input-graph-in-pieces",
     /// More neighbors than requested.
     NeighborsGrown = "neighbors-grown",
@@ -155,15 +155,15 @@ note_codes! {
     SubsamplesGrown = "subsamples-grown",
     /// A model that is given by its outputs is not probed.
     NotProbed = "not-probed",
-    /// Parts of unfinished work cannot be kept.
+    /// Parts of unfinished work cannot be stored.
     PartsNotKept = "parts-not-kept",
-    /// What probes cost.
+    /// How often probes run the model.
     ProbeCost = "probe-cost",
     /// Layers that do not make one row per sample.
     LayersLeftOut = "layers-left-out",
     /// Entries of eigenvectors of new samples are means.
     MeansOfNeighbors = "means-of-neighbors",
-    /// New samples lie far from the reference.
+    /// New samples are far from the reference.
     FarFromReference = "far-from-reference",
     /// Bridges of the reference do not count for new samples.
     ReferenceBridges = "reference-bridges",
@@ -183,7 +183,7 @@ note_codes! {
     ArraysNotFound = "arrays-not-found",
 }
 
-/// What may help. Each front end has its own text for it ([`Hint::text`]), or none if the hint is of no use there.
+/// Advice. Each front end has its own text for it ([`Hint::text`]), or none if the hint is of no use there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the texts say what each is")]

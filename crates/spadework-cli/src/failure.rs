@@ -1,4 +1,4 @@
-//! Why a command did not end well, and with which exit code.
+//! Why a command failed, and its exit code.
 
 use spadework_app::{Kind, Voice};
 
@@ -19,13 +19,13 @@ pub(crate) struct Failure {
 
 #[derive(Debug)]
 enum Cause {
-    /// A gate failed; what is to be said stands on stdout already.
+    /// A gate failed; stdout already has the outcome.
     Gate,
     /// A request has no result.
     App(spadework_app::Failure),
     /// The call is wrong in a way that only this command knows.
     Usage(String),
-    /// A network did not learn.
+    /// The training of a network diverged.
     #[cfg(feature = "networks")]
     Diverged(String),
 }

@@ -2,7 +2,7 @@
 //!
 //! The library is asked to stop and does so at the next block. Work that cannot be asked (reading a large file, a
 //! factorization) is ended after a grace period, once the temporaries of unfinished files are gone. Training gets a longer
-//! one, to finish its step and save what was learned; a second Ctrl-C ends it at once.
+//! one, to finish its step and save a checkpoint. A second Ctrl-C ends it immediately.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

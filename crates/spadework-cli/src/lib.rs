@@ -48,7 +48,7 @@ use args::{Cli, Command};
 use console::Console;
 use failure::Failure;
 
-/// What the command takes, for the tests that write its reference.
+/// The definition of the command, for the tests that write its reference.
 #[doc(hidden)]
 pub mod definition {
     pub use crate::short_help::{GROUPS, calls_of};
@@ -76,7 +76,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
                 return report(&Failure::without_networks());
             }
             let error = suggestions::without_hidden_commands(error, &definition::command());
-            let error = suggestions::with_similar_value(with_tip(error));
+            let error = suggestions::with_plain_numbers(suggestions::with_similar_value(with_tip(error)));
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);
         }
@@ -109,11 +109,16 @@ fn with_printable_arguments(error: clap::Error, arguments: &[OsString]) -> clap:
 
 /// Where outputs are missing, a model that makes them will do.
 fn with_tip(mut error: clap::Error) -> clap::Error {
-    let lacks_outputs = error.kind() == ErrorKind::MissingRequiredArgument
-        && matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing))
-            if missing.iter().any(|argument| argument.starts_with("--outputs")));
-    if lacks_outputs {
-        let tip = "an ONNX file is run on the inputs: --model net.onnx instead of --outputs";
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return error };
+    let lacks = |option: &str| missing.iter().any(|argument| argument.contains(option));
+    let tip = if lacks("--outputs") {
+        "an ONNX file is run on the inputs: --model net.onnx instead of --outputs"
+    } else if lacks("--min-accuracy") {
+        "a gate needs a limit, e.g. --min-accuracy 90%, or --baseline RESULT --max-drop 2%"
+    } else {
+        return error;
+    };
+    if error.kind() == ErrorKind::MissingRequiredArgument {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error

@@ -1,8 +1,9 @@
-//! What a user probably meant: a word that is like the one typed, among those that an error lists as expected.
+//! Suggestions: a word similar to the typed one, among those that an error lists as expected.
 //!
 //! clap knows the words of its own enums; kinds of graphs, metrics, probes and corruptions are parsed by their crates.
 
 use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -30,12 +31,40 @@ pub(crate) fn with_similar_value(mut error: clap::Error) -> clap::Error {
     let expected = expected.strip_prefix("expected ").unwrap_or_default();
     // What follows is the word that was typed.
     let expected = expected.split(", got ").next().unwrap_or_default();
-    if error.kind() == ErrorKind::ValueValidation
-        && let Some(meant) = similar(typed, expected)
-    {
+    let meant = match (error.kind(), error.get(ContextKind::ValidValue)) {
+        (ErrorKind::ValueValidation, _) => similar(typed, expected),
+        // clap compares words by Jaro's measure alone, which finds no likeness between `cvs` and `csv`.
+        (ErrorKind::InvalidValue, Some(ContextValue::Strings(choices))) => {
+            most_alike(typed, choices.iter().map(String::as_str)).map(str::to_owned)
+        }
+        _ => None,
+    };
+    if let Some(meant) = meant {
         error.insert(ContextKind::SuggestedValue, ContextValue::String(meant));
     }
     error
+}
+
+/// The error in our words where the standard library could not read a number: its own do not say what was expected.
+pub(crate) fn with_plain_numbers(error: clap::Error) -> clap::Error {
+    let Some(cause) = error.source() else { return error };
+    let expected = if let Some(cause) = cause.downcast_ref::<ParseIntError>() {
+        match cause.kind() {
+            IntErrorKind::PosOverflow => "a smaller whole number",
+            IntErrorKind::Zero => "a whole number above 0",
+            _ => "a whole number",
+        }
+    } else if cause.is::<ParseFloatError>() {
+        "a number"
+    } else {
+        return error;
+    };
+    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (typed, option) = (text(ContextKind::InvalidValue), text(ContextKind::InvalidArg));
+    let message = format!(
+        "invalid value '{typed}' for '{option}': expected {expected}\n\nFor more information, try '--help'.\n"
+    );
+    clap::Error::raw(ErrorKind::ValueValidation, message)
 }
 
 /// `linf:0.1` for `lnif:0.1` where `linf:RADIUS` is expected: the word before the colon is compared, the rest stays. If that word is right,
@@ -59,14 +88,20 @@ fn similar(typed: &str, expected: &str) -> Option<String> {
 /// The choice that a word is most like, unless it is one.
 fn most_alike<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
-    let alike = choices.into_iter().map(|choice| (strsim::jaro(&lower, choice), choice));
+    let alike = choices.into_iter().map(|choice| (likeness(&lower, choice), choice));
     let (alike, best) = alike.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
     (alike > ALIKE && best != word).then_some(best)
 }
 
+/// Jaro's measure, or more than its limit if two neighboring letters are exchanged, which it does not notice in short words.
+fn likeness(word: &str, choice: &str) -> f64 {
+    let exchanged = strsim::osa_distance(word, choice) == 1 && strsim::hamming(word, choice) == Ok(2);
+    strsim::jaro(word, choice).max(if exchanged { f64::midpoint(ALIKE, 1.0) } else { 0.0 })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::similar;
+    use super::{most_alike, similar};
 
     #[test]
     fn a_mistyped_word_is_recognized() {
@@ -81,6 +116,8 @@ mod tests {
         assert_eq!(similar("linf:0.1:search", probes), None);
         assert_eq!(similar("linf:0.1:random", probes), None);
         assert_eq!(similar("linf:0.1:std", probes), None);
+        assert_eq!(most_alike("cvs", ["csv", "parquet", "npy"]), Some("csv"));
+        assert_eq!(most_alike("xls", ["csv", "parquet", "npy"]), None);
         assert_eq!(similar("zzz", graphs), None);
         assert_eq!(similar("", graphs), None);
     }

@@ -1,6 +1,6 @@
-//! Options that would be taken and then ignored: refused, lest a user believe that they did something.
+//! Refuses options that would have no effect, so that no user believes that they had one.
 //!
-//! Commands share their options, and some make no use of some of them; clap knows no way to take one out again.
+//! Commands share groups of options, and some commands do not use all of a group. clap cannot remove an option from a group.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};

@@ -120,7 +120,7 @@ pub struct DistanceDocument {
     pub input: f64,
     /// At the output.
     pub output: f64,
-    /// Output over input.
+    /// Output distance divided by input distance.
     pub distortion: f64,
 }
 

@@ -35,7 +35,7 @@ pub struct NewSamplesDocument {
     pub total_s: f64,
 }
 
-/// The scored model that new samples were measured by.
+/// The scored model that new samples were scored against.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceDocument {
     /// Its folder.

@@ -1,4 +1,4 @@
-//! What a reader of a result must know besides its numbers.
+//! What a reader of a result must know in addition to its numbers.
 
 use serde::{Deserialize, Serialize};
 

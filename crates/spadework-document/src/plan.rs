@@ -56,7 +56,7 @@ pub struct PlannedSeconds {
     pub total: f64,
 }
 
-/// Bytes by what they are for.
+/// Bytes by purpose.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedMemory {
@@ -76,7 +76,7 @@ pub struct PlannedMemory {
     pub available: Option<u64>,
 }
 
-/// Whether k will do.
+/// Whether the requested k is large enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedConnectivity {
     /// Components of the trial's output graph with the requested neighbors.

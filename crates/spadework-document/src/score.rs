@@ -239,7 +239,7 @@ pub struct PlaceDocument {
     pub folder: Option<String>,
 }
 
-/// An array as it was named, and how to tell it again.
+/// An array as it was named, and a digest to recognize it by.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayDocument {

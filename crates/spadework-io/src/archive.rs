@@ -17,7 +17,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive at a path; none where there is no such file.
+    /// Opens the archive at a path; none if there is no such file.
     ///
     /// # Errors
     /// When it cannot be read, or is a folder.
@@ -28,10 +28,10 @@ impl Archive {
         Ok(Some(Self { name: path.display().to_string(), bytes: read_file(path)? }))
     }
 
-    /// A text that NumPy stores as a scalar of bytes; none where there is no such member.
+    /// A text that NumPy stores as a scalar of bytes; none if there is no such member.
     ///
     /// # Errors
-    /// When the archive or the member is not whole.
+    /// When the archive or the member is incomplete.
     pub fn text(&self, key: &str) -> Result<Option<String>> {
         if !npz::keys(&self.bytes, &self.name)?.iter().any(|have| have == key) {
             return Ok(None);
@@ -42,7 +42,7 @@ impl Archive {
     /// The shape and the numbers of a member, row after row, not scaled.
     ///
     /// # Errors
-    /// When there is no such member, it is not whole, or it holds no numbers.
+    /// When there is no such member, or it is incomplete or has no numbers.
     pub fn numbers(&self, key: &str) -> Result<(Vec<usize>, Vec<f64>)> {
         let array = npz::parse(&self.bytes, Some(key), &self.name)?;
         Ok((array.shape().to_vec(), array.plain_numbers(&self.name)?))
@@ -51,7 +51,7 @@ impl Archive {
     /// The graph of an archive that `scipy.sparse.save_npz` wrote, or [`write_graph`](crate::output::write_graph).
     ///
     /// # Errors
-    /// When it holds no graph, or is not whole.
+    /// When it has no graph, or is incomplete.
     pub fn graph(&self) -> Result<Graph> {
         let mut edges = EdgeList::new(&self.name, None);
         graph_npz::parse(&self.bytes, &mut edges)?;

@@ -1,4 +1,4 @@
-//! An array as it lies in a file: shape, element type, order and bytes, not yet converted.
+//! An array as it is stored in a file: shape, element type, order and bytes, not yet converted.
 
 use std::borrow::Cow;
 

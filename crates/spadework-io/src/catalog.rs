@@ -1,6 +1,6 @@
-//! The data sets that are known by name: where they come from, and whether files are what they should be.
+//! The data sets that have a name: where they come from, and checks of their files.
 //!
-//! A file is known by the SHA-256 of what it holds, unpacked, so compressing a file does not make it a different one.
+//! A file is recognized by the SHA-256 of its unpacked content, so it may be compressed again.
 
 use std::fs;
 use std::io::Read;
@@ -25,7 +25,7 @@ pub struct KnownSet {
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
-    /// How it is typed, with DIR for its folder.
+    /// How it is written in an argument, with DIR for its folder.
     pub argument: &'static str,
     /// Number of images, by split if there are splits.
     pub samples: &'static str,
@@ -200,13 +200,13 @@ pub static KNOWN_SETS: [KnownSet; 5] = [
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileState {
-    /// It holds what its authors published.
+    /// Its content is what its authors published.
     Verified,
-    /// As many images as it should have; their content is not known here.
+    /// It has the right number of images; their content is not checked.
     Counted,
     /// It is not there.
     Missing,
-    /// It holds something else, or cannot be read.
+    /// Its content is different, or cannot be read.
     Differs {
         /// In which way.
         reason: String,
@@ -238,7 +238,7 @@ pub struct CheckedSet {
 }
 
 impl CheckedSet {
-    /// Whether every file is there and holds what it should.
+    /// Whether every file is there and has the right content.
     pub fn is_complete(&self) -> bool {
         self.files.iter().all(|file| matches!(file.state, FileState::Verified | FileState::Counted))
     }
@@ -247,7 +247,7 @@ impl CheckedSet {
 /// Finds data sets in a folder, and in folders up to two levels below it, and checks their files.
 ///
 /// # Errors
-/// When the folder cannot be read, or holds no file of a known data set.
+/// When the folder cannot be read, or has no file of a known data set.
 pub fn check_folder(folder: &Path) -> Result<Vec<CheckedSet>> {
     let name = folder.display().to_string();
     if !folder.is_dir() {
@@ -296,7 +296,7 @@ fn check_files(folder: &Path, candidates: &[NamedSet]) -> Option<CheckedSet> {
     checked.pop()
 }
 
-/// Every file of a set; none where the folder has no file of it.
+/// Every file of a set; none if the folder has no file of it.
 fn check_set(folder: &Path, set: NamedSet) -> Option<CheckedSet> {
     let known = KNOWN_SETS.iter().find(|known| known.name == set.name())?;
     let files: Vec<CheckedFile> = known.files.iter().map(|file| check_file(folder, set, file)).collect();

@@ -1,4 +1,4 @@
-//! CINIC-10: a folder per split, and in it a folder of images per class, those of CIFAR-10.
+//! CINIC-10: one folder per split, with one folder of images per class. The classes are those of CIFAR-10.
 
 use std::path::Path;
 

@@ -194,22 +194,22 @@ impl Dataset {
         &self.shape
     }
 
-    /// The class of each sample, where the file or data set gives it.
+    /// The class of each sample, if the file or data set gives it.
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
     }
 
-    /// What the numbers of a sample are called, where the file says so.
+    /// The names of the columns, if the file has them.
     pub fn columns(&self) -> Option<&[String]> {
         self.columns.as_deref()
     }
 
-    /// Whether the values lie in a mapped file rather than in memory of their own.
+    /// Whether the values are in a mapped file.
     pub fn is_mapped(&self) -> bool {
         matches!(self.store, Store::Mapped { .. })
     }
 
-    /// The samples, flattened to one row each. Nothing is copied, and the numbers are checked at the first call only.
+    /// The samples, flattened to one row each. Nothing is copied, and the numbers are only checked in the first call.
     ///
     /// # Errors
     /// When the core refuses them: no rows, no columns, or a value that is not finite.

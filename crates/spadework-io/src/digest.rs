@@ -16,8 +16,8 @@ const CHUNK: usize = 2048;
 
 /// A digest of the shape and the numbers of samples.
 ///
-/// Hashed are the number of samples and the numbers per sample as 64-bit integers, then every number in double precision,
-/// all with the lowest byte first. So the same array in another precision or file format has the same digest.
+/// The hash covers the number of samples and the numbers per sample as 64-bit integers, then every number in double
+/// precision, all with the lowest byte first. So the same array in another precision or file format has the same digest.
 pub fn digest(samples: &Samples<'_>) -> String {
     let mut hasher = Hasher::new();
     for extent in [samples.len(), samples.dim()] {
@@ -55,7 +55,7 @@ pub fn digest_bytes(bytes: &[u8]) -> String {
     text(Hasher::new().update(bytes))
 }
 
-/// A digest of bytes that come in pieces: `feed` gives them to what it is given.
+/// A digest of bytes that come in pieces: `feed` passes each piece to the function that it gets.
 pub fn digest_pieces(feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> String {
     let mut hasher = Hasher::new();
     feed(&mut |bytes| {

@@ -1,4 +1,4 @@
-//! Edges as they come out of a file or of a matrix in memory, and the graph that they make.
+//! Edges from a file or from a matrix in memory, and the graph that they form.
 
 use spadework::Graph;
 use spadework::error::Readable;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Nodes that any file may claim; beyond, half as many entries must be there, as every edge has two ends.
 const FREE_NODES: u64 = 1 << 20;
 
-/// A graph from a file, and what was left out of it.
+/// A graph from a file, and what was left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedGraph {
     /// The graph.
@@ -19,10 +19,11 @@ pub struct LoadedGraph {
     pub zeros: usize,
 }
 
-/// A graph of a matrix that is in memory, by its entries (row, column, weight); the rules are those of [`load_graph`](crate::load_graph).
+/// A graph from a matrix in memory, given by its entries (row, column, weight); the rules are those of [`load_graph`](crate::load_graph).
 ///
 /// # Errors
-/// When an entry lies outside the matrix, a weight is negative or not finite, or no edge is left. `name` goes in front.
+/// When an entry lies outside the matrix, a weight is negative or not finite, or no edge is left. Messages begin with
+/// `name`.
 pub fn graph_of_entries(
     name: &str,
     nodes: usize,

@@ -92,7 +92,7 @@ impl Element {
         !matches!(self, Bool | U16 | U32 | U64 | I32 | I64)
     }
 
-    /// Elements in the machine's own order as the core takes them, without a copy; `None` where it does not take such, or
+    /// Elements in the machine's own order as the core takes them, without a copy; `None` if it does not take such, or
     /// where they do not lie at a multiple of their size.
     pub(crate) fn values(self, bytes: &[u8]) -> Option<Values<'_>> {
         fn cast<T: AnyBitPattern>(bytes: &[u8]) -> Option<Cow<'_, [T]>> {

@@ -1,4 +1,4 @@
-//! What can go wrong with files, each time with the name of the file in front.
+//! What can go wrong with files. Every message begins with the name of the file.
 
 use std::fmt;
 use std::io;
@@ -9,8 +9,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every way in which reading or writing an array can fail.
 ///
-/// `name` is what the user typed. Messages are one line: the file, what was expected, what was got.
-/// The cause is part of the message, so it is not repeated as a source.
+/// `name` is what the user typed. Messages are one line: the file, what was expected, what was found. The cause is part of
+/// the message, so it is not repeated as a source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
@@ -104,7 +104,7 @@ pub enum Error {
     #[error("{name}: expected at least one array in the {format} file, got none")]
     NoArrays { name: String, format: Format },
 
-    /// A file that does not begin as its format does.
+    /// A file that does not begin as its format requires.
     #[error("{name}: a file of format {format} must begin with {expected}, got {begins}")]
     Magic { name: String, format: Format, expected: &'static str, begins: String },
     /// A header that does not follow its format.
@@ -165,7 +165,7 @@ pub enum Error {
     #[error("{name}: column `{column}` must have {expected} rows, got {got}")]
     ColumnLength { name: String, column: String, expected: usize, got: usize },
 
-    /// A CIFAR-10 file that is not made of whole records.
+    /// A CIFAR-10 file that does not consist of whole records.
     #[error("{name}: a CIFAR-10 batch must be a positive multiple of 3073 bytes, got {bytes}")]
     CifarLength { name: String, bytes: u64 },
     /// A CIFAR-10 label beyond the ten classes.
@@ -212,13 +212,13 @@ pub enum Error {
         file = file.display()
     )]
     ImageSize { name: String, first: PathBuf, expected: String, file: PathBuf, got: String },
-    /// Images without classes where labels are asked for.
+    /// Labels of images without classes were requested.
     #[error("{name}: expected one folder for each class, got images alone, which have no labels")]
     NoClasses { name: String },
     /// A folder without the files of the data set.
     #[error("{name}: expected {} (each plain or with .gz) in the folder {folder}, got no {missing}", Listed(expected), folder = folder.display())]
     MissingFiles { name: String, folder: PathBuf, expected: Vec<String>, missing: String },
-    /// Parts of a data set that do not fit each other.
+    /// Files of a data set that do not match.
     #[error("{name}: the images of {file} must have shape [n, {height}, {width}], got {shape:?}")]
     ImageShape { name: String, file: String, height: usize, width: usize, shape: Vec<usize> },
     /// Files that are not parts of one array.
@@ -268,10 +268,10 @@ pub enum Error {
         "{name}: expected a graph as .csv or .tsv (edges), .npz (SciPy), .mtx (Matrix Market) or .petsc, got a file that begins with {begins}"
     )]
     UnknownGraphFormat { name: String, begins: String },
-    /// A name under which no graph can be written.
+    /// A file name whose ending is not that of a graph.
     #[error("{path}: a graph is written as .csv, .npz or .petsc", path = path.display())]
     GraphEnding { path: PathBuf },
-    /// An edge that no graph of samples has.
+    /// An edge that a graph of the samples cannot have.
     #[error("{name}: {place}: {expected}, got {got}")]
     GraphEntry { name: String, place: String, expected: &'static str, got: String },
     /// A matrix that is not an adjacency matrix of a graph over the samples.

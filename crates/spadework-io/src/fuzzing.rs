@@ -12,7 +12,7 @@ use crate::panics;
 use crate::sparse_file;
 use crate::table::Table;
 
-/// Lets a fuzzer go on after a panic of a decoder that becomes an error; its own hook stops at every panic.
+/// Lets a fuzzer continue after a panic of a decoder that becomes an error. Its own hook would stop at every panic.
 pub fn stop_at_uncaught_panics_only() {
     let stop = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

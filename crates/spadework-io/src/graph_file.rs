@@ -9,11 +9,11 @@ use crate::mapping::{FileBytes, MAP_FROM};
 
 /// Loads a graph: edges as text (`.csv`, `.tsv`: `p,q` or `p,q,weight`, counted from 0), a SciPy matrix
 /// (`.npz`, as `scipy.sparse.save_npz` writes it, csr or csc), a Matrix Market file (`.mtx`) or a PETSc matrix (`.petsc`), text
-/// packed with gzip or not.
+/// with or without gzip.
 ///
-/// Node i is sample i. Weights are strengths, not distances. Whether an edge is given from one end or from both, it is
-/// one edge; of several weights the largest counts. Diagonal entries and zeros are left out and counted. `nodes`, where it is
-/// known, is the number of samples; otherwise it is the matrix that says it, or the largest node of the list.
+/// Node i is sample i. Weights are strengths, not distances. An edge that is listed in both directions counts once, with the
+/// larger of its weights. Diagonal entries and zeros are left out and counted. `nodes` is the number of samples, if it is
+/// known. Otherwise the matrix determines it, or the largest node in the list.
 ///
 /// # Errors
 /// When there is no such file, its contents do not follow the format, or a weight is negative or not finite.

@@ -1,4 +1,4 @@
-//! Folders of images: one folder per class, as CINIC-10 and many others are kept, or images alone, without labels.
+//! Folders of images: one folder per class, as in CINIC-10 and many other data sets, or images alone, without labels.
 
 use std::fs;
 use std::path::{Path, PathBuf};

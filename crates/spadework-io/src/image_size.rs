@@ -1,4 +1,4 @@
-//! The size that images of a folder are brought to: what ImageNet's users know as `Resize(256)` and `CenterCrop(224)`.
+//! The common size of the images of a folder: `Resize(256)` and `CenterCrop(224)` of ImageNet pipelines.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// Sides at most; as many as an image that is read may have.
 const LARGEST: u32 = 4096;
 
-/// How images are brought to one size. Neither: they must have it.
+/// How images are resized. Without both, all images must have the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImageSize {
     /// The shorter side gets this length, and the other by the same factor, rounded down.

@@ -1,4 +1,4 @@
-//! Columns of the tables that this program writes into the folder of a result, read again.
+//! Reads columns of the tables that this program writes into the folder of a result.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::formats::csv;
 use crate::mapping::{check_regular, read_file};
 
-/// The numbers of a column in a CSV file with a header, NaN where a field is empty; none where there is no such column.
+/// The numbers of a column in a CSV file with a header, NaN if a field is empty; none if there is no such column.
 ///
 /// # Errors
-/// When the file cannot be read, or the column holds something else than numbers.
+/// When the file cannot be read, or the column has something other than numbers.
 pub fn read_column(path: &Path, column: &str) -> Result<Option<Vec<f64>>> {
     check_regular(path)?;
     let file = read_file(path)?;

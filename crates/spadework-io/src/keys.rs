@@ -1,4 +1,4 @@
-//! Which of several named arrays is meant.
+//! Selects one of several named arrays.
 
 use crate::error::{Error, Format, Result};
 

@@ -33,13 +33,13 @@ impl Labels {
         &self.ids
     }
 
-    /// The name of a class, where the data set or file gives one.
+    /// The name of a class, if the data set or file gives one.
     pub fn class_name(&self, id: i64) -> Option<&str> {
         let index = usize::try_from(id).ok()?;
         self.names.as_ref()?.get(index).map(String::as_str)
     }
 
-    /// Whether labels are words, and not numbers that mean something.
+    /// Whether labels are words and not meaningful numbers.
     pub fn has_names(&self) -> bool {
         self.names.is_some()
     }

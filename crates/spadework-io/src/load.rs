@@ -1,4 +1,4 @@
-//! From an argument to an array: finds the file, tells its format, calls its reader.
+//! From an argument to an array: finds the file, recognizes its format, calls its reader.
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +22,10 @@ use crate::{cinic, digits, named};
 /// `images:DIR`, `digits`; `x-*.npy` are all files of such a name as one array, and `x.csv?drop=a,b` are all columns but some.
 ///
 /// A NumPy file of 4 MiB or more that holds rows of `uint8`, `int8`, `int16`, `float16`, `float32` or `float64` is mapped, not
-/// read: it must not be changed by another program for as long as the [`Dataset`] lives.
+/// read: no other program may change it as long as the [`Dataset`] exists.
 ///
 /// # Errors
-/// When there is no such file, its format is not known, or its contents do not follow the format.
+/// When there is no such file, its format is unknown, or its content does not follow the format.
 pub fn load(argument: &str) -> Result<Dataset> {
     load_watched(argument, &Silent)
 }
@@ -38,8 +38,8 @@ pub fn load_watched(argument: &str, monitor: &dyn Monitor) -> Result<Dataset> {
     load_mapping_from(argument, MAP_FROM, monitor)
 }
 
-/// Loads the numbers that a user's argument names as [`load`] does, row after row, but takes bytes for themselves and not for pixels:
-/// for numbers that say something of the columns of others.
+/// Loads the numbers that a user's argument names as [`load`] does, row after row, but does not treat bytes as pixels. For numbers
+/// that describe the columns of other arrays.
 ///
 /// # Errors
 /// As [`load`].
@@ -66,7 +66,7 @@ pub fn load_numbers(argument: &str) -> Result<Vec<f64>> {
     Ok(numbers)
 }
 
-/// Loads an array from memory; `name` tells the format by its ending, as a file's name would.
+/// Loads an array from memory; the ending of `name` determines the format, as for a file.
 ///
 /// # Errors
 /// As [`load`].
@@ -94,8 +94,8 @@ pub fn load_labels(argument: &str) -> Result<Labels> {
     }
 }
 
-/// The arrays that an argument names: those of a `.npz` file that is named without a key, each as `FILE:KEY`, and otherwise the
-/// argument itself. Files are not opened unless they end in `.npz`; what is wrong with one is for [`load`] to say.
+/// The arrays that an argument names: for a `.npz` file without a key, each of its arrays as `FILE:KEY`, and otherwise the
+/// argument itself. Only files that end in `.npz` are opened; [`load`] reports what is wrong with one.
 ///
 /// # Errors
 /// When a `.npz` file cannot be read.
@@ -114,7 +114,7 @@ pub fn arrays_in(argument: &str) -> Result<Vec<String>> {
     })
 }
 
-/// Loads the names of the samples: words or numbers, one per row, of a file or of a column in a file.
+/// Loads the names of the samples: words or numbers, one per row, from a file or from a column of a file.
 ///
 /// # Errors
 /// As [`load_labels`], and when there is not one id for each of the samples.

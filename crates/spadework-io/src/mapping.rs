@@ -1,9 +1,9 @@
-//! The bytes of a file: read when it is small, mapped into memory when it is large.
+//! The bytes of a file: small files are read, large ones are mapped into memory.
 //!
-//! This is the only file of the crate with `unsafe` in it.
+//! This is the only file of the crate with `unsafe` code.
 
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -69,23 +69,23 @@ impl Drop for Mapped {
     }
 }
 
-/// Whether every file that is mapped now is as it was when it was opened. Call it before a result is returned: what was
-/// computed from a file that changed meanwhile belongs to neither of its versions.
+/// Checks that no mapped file has changed since it was opened. Call this before a result is returned: a result from a file
+/// that changed in the meantime would mix both versions.
 ///
 /// # Errors
-/// [`Error::Changed`] for the first that has another size or time than before.
+/// [`Error::Changed`] for the first file whose size or modification time differs.
 pub fn check_mapped_files() -> Result<()> {
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner).iter().try_for_each(Watched::check)
 }
 
-/// The mapped file that an address in memory belongs to; for handlers of faults, so it does not wait for other threads.
+/// The mapped file that an address in memory belongs to. It is for fault handlers, so it does not wait for other threads.
 pub fn mapped_file_at(address: usize) -> Option<PathBuf> {
     let mapped = MAPPED.try_lock().ok()?;
     let holds = |watched: &&Watched| (watched.start..watched.start + watched.length).contains(&address);
     mapped.iter().find(holds).map(|watched| watched.path.clone())
 }
 
-/// The bytes of a file, mapped into memory where it is large: another program must not change it meanwhile.
+/// The bytes of a file. Large files are mapped into memory; no other program may change them in the meantime.
 ///
 /// # Errors
 /// When it cannot be read, or is a folder.
@@ -93,14 +93,17 @@ pub fn read_file(path: &Path) -> Result<FileBytes> {
     FileBytes::open(path, MAP_FROM)
 }
 
-/// The bytes of a file that a run has written, such as a result or a part of one. A pipe or a device under its name is refused: a pipe
-/// would be waited for, and a device may never end.
+/// The bytes of a file that a run has written, such as a result or a part of one. A pipe or a device with this name is refused,
+/// because reading could wait or never end.
 ///
 /// # Errors
 /// When it cannot be read, or is not a regular file.
 pub fn read_regular(path: &Path) -> Result<Vec<u8>> {
     check_regular(path)?;
-    fs::read(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })
+    fs::read(path).map_err(|cause| match cause.kind() {
+        io::ErrorKind::NotFound => Error::NotFound { path: path.display().to_string() },
+        _ => Error::Read { path: path.to_owned(), cause },
+    })
 }
 
 /// Refuses what is not a regular file under the name of a file of a result; there may also be nothing.
@@ -160,10 +163,10 @@ impl FileBytes {
         Self(Bytes::Read(bytes))
     }
 
-    /// To be asked when everything has been read from the file that is needed of it. What stays mapped is watched by [`check_mapped_files`].
+    /// Call this when everything needed has been read from the file. [`check_mapped_files`] watches files that stay mapped.
     ///
     /// # Errors
-    /// [`Error::Changed`] where another program wrote to it meanwhile: what was read is a mixture.
+    /// [`Error::Changed`] if another program wrote to it in the meantime, so that the data mix both versions.
     pub fn check_unchanged(&self) -> Result<()> {
         let Bytes::Mapped(Mapped(map)) = &self.0 else { return Ok(()) };
         let start = map.as_ptr().addr();
@@ -232,7 +235,7 @@ mod tests {
         let (folder, path) = scratch_file("x", [7; 3]);
         assert_eq!(read_regular(&path).unwrap(), [7; 3]);
         assert!(matches!(read_regular(folder.path()), Err(Error::Folder { .. })));
-        assert!(matches!(read_regular(&folder.path().join("gone")), Err(Error::Read { .. })));
+        assert!(matches!(read_regular(&folder.path().join("gone")), Err(Error::NotFound { .. })));
         assert!(matches!(read_regular(Path::new("/dev/null")), Err(Error::NotRegular { .. })));
         check_regular(&path).unwrap();
         check_regular(&folder.path().join("gone")).unwrap();

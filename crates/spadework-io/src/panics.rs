@@ -1,6 +1,6 @@
 //! Panics of third-party decoders, caught.
 //!
-//! Parquet, image and ONNX decoders have panicked on damaged files. What they work on is dropped with them, so a panic becomes an
+//! Parquet, image and ONNX decoders have panicked on damaged files. Their data are dropped with them, so a panic can become an
 //! error. This crate does not change the panic hook of the process, which prints the message of a panic before it can be caught.
 //! A program that does not want this message installs its own hook and calls [`is_caught`].
 
@@ -11,7 +11,7 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `work` returns, or `None` where it panics. Nothing that `work` changes may be used after that.
+/// The result of `work`, or `None` if it panics. After a panic, do not use anything that `work` changes.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = CAUGHT.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(work));
@@ -19,7 +19,7 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
     outcome.ok()
 }
 
-/// Whether a panic of this thread becomes an error, so that its message says nothing to a user.
+/// Whether a panic of this thread will become an error, so that its message is of no use to a user.
 pub fn is_caught() -> bool {
     CAUGHT.get()
 }

@@ -28,12 +28,12 @@ pub(crate) enum Source<'a> {
         folder: PathBuf,
         split: Split,
     },
-    /// A folder of images, and the size that they are brought to.
+    /// A folder of images, and the size that they are resized to.
     Images {
         folder: PathBuf,
         size: ImageSize,
     },
-    /// Some folders of CINIC-10.
+    /// One or more splits of CINIC-10.
     Cinic {
         folder: PathBuf,
         folders: &'static [&'static str],
@@ -87,7 +87,7 @@ pub(crate) fn resolve(argument: &str) -> Result<Source<'_>> {
     Err(Error::NotFound { path: argument.to_owned() })
 }
 
-/// The files whose name matches one with a star in it, as `x-*.npy` and `data_batch_*.bin` have; `None` where there are none.
+/// The files whose name matches one with a star in it, as `x-*.npy` and `data_batch_*.bin` have; `None` if there are none.
 fn parts(pattern: &Path) -> Option<Vec<PathBuf>> {
     let (before, after) = pattern.file_name()?.to_str()?.split_once('*')?;
     let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -120,7 +120,7 @@ fn by_numbers(name: &str) -> String {
     key
 }
 
-/// Whether an argument names a file that is there, an array in one, or a data set.
+/// Whether an argument names an existing file, an array in one, or a data set.
 pub fn names_array(argument: &str) -> bool {
     resolve(argument).is_ok()
 }

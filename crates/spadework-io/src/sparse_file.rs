@@ -1,4 +1,4 @@
-//! Sparse rows: matrices of samples that SciPy has saved.
+//! Sparse rows: matrices of samples that SciPy saved.
 
 use spadework::neighbors::SparseRows;
 
@@ -8,7 +8,7 @@ use crate::formats::scipy_matrix::{Compressed, is_matrix};
 use crate::mapping::{FileBytes, MAP_FROM};
 use crate::source::{Source, resolve};
 
-/// Loads the rows of a SciPy matrix (`.npz`, as `scipy.sparse.save_npz` writes it, csr or csc), one row per sample; `None` where the
+/// Loads the rows of a SciPy matrix (`.npz`, as `scipy.sparse.save_npz` writes it, csr or csc), one row per sample; `None` if the
 /// argument names something else. Values of the same place are added, and zeros are left out.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
-//! Streams whose length is only known once they have been read: gzip data and archive members.
+//! Streams whose length is only known after they were read: gzip data and archive members.
 //!
-//! One rule bounds all that is unpacked (Parquet, which has other codecs, has its own): at most 1,032 times the file, or
-//! 128 MiB where that is more. Deflate needs two bits for its longest copy, of 258 bytes, so no honest file exceeds it, and
-//! a header that promises more is refused before anything is unpacked.
+//! One rule limits everything that is unpacked (Parquet, which has other codecs, has its own rule): at most 1,032 times the
+//! file, or 128 MiB if that is more. Deflate needs two bits for its longest copy, of 258 bytes, so no honest file exceeds
+//! it, and a header that promises more is refused before anything is unpacked.
 
 use std::io::{self, Read};
 

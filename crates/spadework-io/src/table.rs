@@ -1,4 +1,4 @@
-//! Numbers with their shape, from formats that hold columns rather than one block of bytes.
+//! Numbers with their shape, from formats that consist of columns and not of one block of bytes.
 
 use crate::element::Numbers;
 

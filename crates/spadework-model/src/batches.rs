@@ -1,4 +1,4 @@
-//! All samples through a model, batch after batch, on all threads.
+//! Runs a model on all samples, batch by batch, on all threads.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -135,7 +135,7 @@ pub struct Prepared {
 pub struct ByLibrary {
     /// The library.
     pub library: PathBuf,
-    /// Why it is not the built-in engine, where nobody asked for the library.
+    /// Why the built-in engine refuses the model, if the library was not requested.
     pub refusal: Option<String>,
 }
 
@@ -148,12 +148,12 @@ impl Prepared {
         Self { by, ..self }
     }
 
-    /// The onnxruntime library that runs the model; none where it is the built-in engine.
+    /// The onnxruntime library that runs the model; none if it is the built-in engine.
     pub fn library(&self) -> Option<&ByLibrary> {
         self.by.as_ref()
     }
 
-    /// Samples that go in at a time.
+    /// Samples per run of the model.
     pub fn batch_size(&self) -> usize {
         self.fit.batch
     }
@@ -163,7 +163,7 @@ impl Prepared {
         self.fit.moves_axes()
     }
 
-    /// Numbers that a sample gets of each output; none where an output is not one row per sample.
+    /// Numbers that a sample gets of each output; none if an output is not one row per sample.
     pub fn dims(&self) -> Vec<Option<usize>> {
         (0..self.outputs.len()).map(|at| Some(self.sample_shape(at).ok()?.iter().product())).collect()
     }
@@ -188,9 +188,9 @@ impl Prepared {
         }
     }
 
-    /// The outputs of all samples, in the order in which they were asked for.
+    /// The outputs of all samples, in the requested order.
     ///
-    /// In addition, every thread holds what one batch makes. The last batch is filled up with its last sample.
+    /// In addition, every thread holds the outputs of one batch. The last batch is filled with copies of its last sample.
     ///
     /// # Errors
     /// When an output is not one row per sample or holds a number that is not finite, a batch fails, or the monitor stops

@@ -1,4 +1,4 @@
-//! The built-in engine: `rten` behind types of our own. No other file knows it (docs/decisions/014-onnx.md).
+//! The built-in engine: `rten` behind types of our own. No other file uses `rten` (docs/decisions/014-onnx.md).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};

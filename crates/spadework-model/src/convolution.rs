@@ -1,10 +1,10 @@
 //! Convolutions of images. The built-in engine spends most of its time on them, and two thirds of that on copying the pixels under
 //! every window, so they are computed here instead.
 //!
-//! An image is copied once, with its padding, into planes in which the pixels under one weight of the window lie in a row: one plane
-//! for each channel, and, where the window moves by more than a pixel, one for each pixel that it moves by. The sums of all windows
-//! are then sums of shifted rows, weight by weight, in registers. Windows that would reach over the end of a line are computed with
-//! the others and left out of the result.
+//! An image is copied once, with its padding, into planes in which the pixels under one weight of the window are next to each other:
+//! one plane per channel, or several if the window moves by more than a pixel. The sums of all windows are then sums of shifted
+//! rows, computed weight by weight in registers. Windows that would reach beyond the end of a line are computed with the others and
+//! left out of the result.
 
 use pulp::{Arch, Simd, WithSimd};
 use spadework::kernels;

@@ -1,7 +1,7 @@
-//! What it takes to run a graph, from the shapes of its values: a file of a kilobyte can ask for hours and for all memory.
+//! What it takes to run a graph, from the shapes of its values: a file of a kilobyte can require hours and all memory.
 //!
-//! Models are refused before anything is computed where they ask for more than a file of their size has reason to. Weights are used
-//! over and over (a convolution uses each of them once per pixel), so what is allowed grows with the size of the file.
+//! A model is refused before anything is computed if it requires more than a file of its size is allowed to require. Weights are
+//! used many times (a convolution uses each of them once per pixel), so the limit grows with the size of the file.
 
 use std::collections::HashMap;
 

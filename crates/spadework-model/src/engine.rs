@@ -1,8 +1,8 @@
-//! A decoded file: what it says of itself, and what runs it.
+//! A decoded file: its description, and what runs it.
 //!
-//! A file that was made to do harm meets three guards. [`wire`](super::wire) has counted its parts before it is decoded here;
-//! [`check_tensors`] compares what it claims with what it holds; and [`Part::plan`] follows the shapes through the graph before
-//! anything is computed, since a node of a few bytes can ask for a tensor of terabytes. What panics all the same is caught.
+//! Three checks protect against malicious files. [`wire`](super::wire) has counted its parts before it is decoded here;
+//! [`check_tensors`] compares claimed sizes with the content; and [`Part::plan`] infers the shapes through the graph before
+//! anything is computed, because a node of a few bytes can require a tensor of terabytes. Any remaining panic is caught.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

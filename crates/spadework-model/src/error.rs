@@ -12,7 +12,7 @@ pub enum Error {
     /// The file of the model, or the samples it is run on.
     #[error(transparent)]
     File(#[from] spadework_io::Error),
-    /// A model file, or what came of running it.
+    /// A model file, or a problem in running it.
     #[error("{name}: {cause}")]
     Model {
         /// The name of the file.
@@ -33,10 +33,10 @@ pub enum ModelError {
     /// The file ends too early.
     #[error("the ONNX file is cut off: {promised} bytes are promised at byte {at}, got {left}")]
     Truncated { at: usize, promised: u64, left: u64 },
-    /// More parts than any network has: the memory would be filled.
+    /// More parts than any network has, which would fill the memory.
     #[error("a model may have at most {limit} {what}, got more")]
     TooMany { what: &'static str, limit: usize },
-    /// A tensor whose numbers are not those that its shape asks for.
+    /// A tensor whose number of values does not match its shape.
     #[error("tensor `{tensor}` of shape {shape:?} must hold {expected} bytes, got {got}")]
     TensorSize { tensor: String, shape: Vec<i64>, expected: String, got: u64 },
     /// Weights in a file of their own that does not exist.
@@ -54,7 +54,7 @@ pub enum ModelError {
         "the built-in engine cannot run {operator} of node `{node}`: {reason}; onnxruntime may run it (pip install onnxruntime)"
     )]
     NotBuiltIn { operator: String, node: String, reason: String },
-    /// An operator whose outputs cannot be had twice.
+    /// An operator whose outputs are random.
     #[error("node `{node}` is random ({operator}): its outputs would differ from run to run")]
     Random { operator: String, node: String },
     /// A name that the model does not have.
@@ -74,13 +74,13 @@ pub enum ModelError {
         "output `{output}` needs the input `{input}`, which takes text, and rows are numbers: export the model behind an encoder of its categories, e.g. OrdinalEncoder"
     )]
     TextInput { output: String, input: String },
-    /// An output that no input has a part in.
+    /// An output that does not depend on an input.
     #[error("output `{output}` does not depend on an input")]
     NoInput { output: String },
     /// Rows that do not fit the input.
     #[error("input `{input}` takes samples of shape {expected}, got rows of {got}")]
     InputShape { input: String, expected: String, got: String },
-    /// Elements that rows of numbers cannot be turned into.
+    /// Elements that rows of numbers cannot be converted to.
     #[error("input `{input}` must take floating point numbers, got {element}")]
     InputType { input: String, element: String },
     /// An output that is not one row per sample.
@@ -89,10 +89,10 @@ pub enum ModelError {
     /// An output whose shape depends on the numbers that go in.
     #[error("output `{output}` must have the same shape for all samples")]
     OpenShape { output: String },
-    /// A batch that is not the model's.
+    /// A batch size that the model does not allow.
     #[error("the model is made for batches of {fixed}, got a batch size of {asked}")]
     FixedBatch { fixed: usize, asked: usize },
-    /// No softmax to go before.
+    /// There is no softmax at the end of the output.
     #[error("output `{output}` must end in a softmax to be taken before it, got {operator}")]
     NoSoftmax { output: String, operator: String },
     /// Means and deviations that do not go with the channels.
@@ -136,13 +136,13 @@ pub enum ModelError {
         "there is no onnxruntime on this machine: install it (pip install onnxruntime), or name the library in ORT_DYLIB_PATH"
     )]
     NoLibrary,
-    /// A library that was to run it.
+    /// The onnxruntime library cannot be used.
     #[error("onnxruntime: {reason}")]
     Library { reason: String },
     /// A batch failed.
     #[error("the model fails on rows {first} to {last}: {reason}")]
     Batch { first: usize, last: usize, reason: String },
-    /// A number that is none.
+    /// An output that is NaN or infinite.
     #[error("output `{output}` must be finite, got {value} at row {row}, column {column}")]
     NonFinite { output: String, row: usize, column: usize, value: f32 },
     /// The caller wants to stop.

@@ -1,14 +1,14 @@
-//! How a row of numbers becomes what a model's input takes: its shape, the order of its axes, normalization.
+//! Converts a row of numbers to the input of a model: shape, order of axes, normalization.
 
 use super::error::ModelError;
 use super::outline::{Extent, Port, bracketed};
 
-/// In which order the numbers of an image lie in a row.
+/// The order of the numbers of an image in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Channel after channel.
     ChannelsFirst,
-    /// Pixel after pixel, the channels of each together.
+    /// Pixel after pixel, each with its channels.
     ChannelsLast,
 }
 
@@ -33,7 +33,7 @@ pub struct Normalization {
 
 impl Normalization {
     /// From the means of all channels and then their deviations, e.g. `[0.13, 0.31]` or six numbers for three channels;
-    /// none where that is not an even number of finite numbers, or a deviation is not positive.
+    /// none if that is not an even number of finite numbers, or a deviation is not positive.
     pub fn new(means_and_deviations: &[f32]) -> Option<Self> {
         let (means, deviations) = means_and_deviations.split_at(means_and_deviations.len() / 2);
         let sound = !means.is_empty()
@@ -43,7 +43,7 @@ impl Normalization {
         sound.then(|| Self { means: means.to_vec(), deviations: deviations.to_vec() })
     }
 
-    /// The numbers it was made of.
+    /// The numbers that it was made from.
     pub fn numbers(&self) -> Vec<f32> {
         [self.means.as_slice(), &self.deviations].concat()
     }
@@ -150,7 +150,7 @@ impl Fit {
     }
 }
 
-/// The extents of one sample, with those that the model leaves open taken from the rows; none where they do not fit.
+/// The extents of one sample, with those that the model leaves open taken from the rows; none if they do not fit.
 fn filled(sample: &[Extent], rows: &Rows<'_>) -> Option<Vec<usize>> {
     let open = sample.iter().filter(|extent| matches!(extent, Extent::Dynamic(_))).count();
     let known: usize = sample.iter().try_fold(1_usize, |product, extent| match extent {

@@ -1,7 +1,7 @@
-//! Several inputs as one: a table whose columns go into inputs of their own, as scikit-learn's pipelines are exported.
+//! Several inputs as one: a table in which every column is an input of the model, as in exports of scikit-learn's pipelines.
 //!
-//! A row has the numbers of all inputs, one input after the other in the order of the model. A node for each input takes its columns out of
-//! the row, and another turns them into whole numbers where the input wants these; both engines then see a model of one input.
+//! A row has the numbers of all inputs, one input after the other in the order of the model. A node for each input takes its columns from
+//! the row, and another converts them to whole numbers if the input needs these. So both engines see a model with one input.
 
 use super::error::ModelError;
 use super::outline::{Extent, Port};

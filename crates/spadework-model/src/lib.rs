@@ -60,26 +60,26 @@ pub struct OnnxModel {
     decoded: engine::Decoded,
 }
 
-/// How rows go into a model, and which of its values come out.
+/// How a model is run, and which of its values are the outputs.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// The input that the rows go into; only needed to be sure, where there are several.
+    /// The input for the rows, if there are several.
     pub input_name: Option<String>,
     /// The output to take, the first by default; or a node or value within the model.
     pub output_name: Option<String>,
-    /// Where the output is taken.
+    /// Whether the value before a softmax is used.
     pub point: OutputPoint,
-    /// How the numbers of an image lie in a row, where its shape does not tell.
+    /// The order of the numbers of an image, if its shape does not show it.
     pub layout: Option<Layout>,
-    /// What the model expects to be done to the numbers before they go in.
+    /// The normalization that the model expects.
     pub normalization: Option<Normalization>,
-    /// Samples in a batch, where the model leaves the choice.
+    /// Samples per batch, if the model allows a choice.
     pub batch_size: Option<NonZeroUsize>,
-    /// Whether samples come a few at a time, so that small batches are better where nobody has said how large they are.
+    /// Whether samples come a few at a time, so that small batches are better unless a size was requested.
     pub few_at_a_time: bool,
     /// What runs the model.
     pub engine: Engine,
-    /// The onnxruntime library, or the folder it lies in, that runs the model, whatever the engine is.
+    /// The onnxruntime library that runs the model, or its folder. It takes precedence over `engine`.
     pub onnxruntime: Option<PathBuf>,
 }
 
@@ -89,7 +89,7 @@ pub enum Engine {
     /// The built-in engine: the same on every machine.
     #[default]
     BuiltIn,
-    /// The built-in engine; for models that it refuses, an onnxruntime library where one is installed.
+    /// The built-in engine; for models that it refuses, an onnxruntime library if one is installed.
     Auto,
     /// An onnxruntime library that is installed.
     OnnxRuntime,
@@ -107,7 +107,7 @@ impl Engine {
     }
 }
 
-/// Where an output is taken.
+/// Which value of an output is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputPoint {
     /// As the model returns it.
@@ -121,7 +121,7 @@ impl OnnxModel {
     /// Reads a model file.
     ///
     /// # Errors
-    /// When it cannot be read, is not an ONNX file, or claims what it does not hold.
+    /// When it cannot be read, is not an ONNX file, or claims sizes that it does not have.
     pub fn open(path: &str) -> Result<Self> {
         if !Path::new(path).exists() {
             return Err(FileError::NotFound { path: path.to_owned() }.into());
@@ -133,7 +133,7 @@ impl OnnxModel {
         Ok(model)
     }
 
-    /// A model in memory; weights in files of their own are looked for in `folder`.
+    /// A model in memory; weights in separate files are read from `folder`.
     ///
     /// # Errors
     /// As [`OnnxModel::open`].
@@ -152,25 +152,25 @@ impl OnnxModel {
         &self.name
     }
 
-    /// Digest of the file's bytes; weights in files of their own are no part of it.
+    /// Digest of the bytes of the file, without weights in separate files.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Digest of the whole model, weights in files of their own included.
+    /// Digest of the whole model, with weights in separate files.
     pub fn content_digest(&self) -> String {
         digest_bytes(self.decoded.content())
     }
 
-    /// What the file says of itself.
+    /// The description of the model.
     pub fn outline(&self) -> &Outline {
         &self.outline
     }
 
-    /// The value that the options ask for.
+    /// The value that the options select.
     ///
     /// # Errors
-    /// When there is none of that name, or no softmax to go before.
+    /// When there is no such value, or no softmax at its end.
     pub fn output(&self, options: &RunOptions) -> Result<&str> {
         let chosen =
             self.outline.output(options.output_name.as_deref()).and_then(|output| match options.point {

@@ -1,4 +1,4 @@
-//! Where an onnxruntime library is, if one is installed. Nothing is run to find it out: folders are looked into.
+//! Finds an installed onnxruntime library. Nothing is run for this; only folders are searched.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 /// Folders of modules of the Python interpreter that this library runs in.
 static MODULES: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
-/// Says where the Python interpreter that this library runs in has its modules (`sys.path`); looked into before others.
+/// Sets the folders of modules of the Python interpreter that this library runs in (`sys.path`). They are searched first.
 pub fn look_in_modules(folders: Vec<PathBuf>) {
     // The first call stays: an interpreter imports the package once.
     let _ = MODULES.set(folders);

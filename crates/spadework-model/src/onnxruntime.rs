@@ -1,4 +1,4 @@
-//! A second engine: onnxruntime, loaded while the program runs. No other file knows it (docs/decisions/014-onnx.md).
+//! A second engine: onnxruntime, loaded while the program runs. No other file uses it (docs/decisions/014-onnx.md).
 //!
 //! It runs a file that [`write`](super::write) has made: the part of a checked graph that some outputs need.
 

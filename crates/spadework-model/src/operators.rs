@@ -1,4 +1,4 @@
-//! Operators that the built-in engine is trusted with, and with which attributes.
+//! The operators and attributes that the built-in engine is trusted with.
 
 use super::proto::Node;
 
@@ -13,7 +13,7 @@ pub(super) struct Allowed {
 
 const ANY: usize = usize::MAX;
 
-/// What a node may have by its operator; none where the engine lacks it, or computes it otherwise than onnxruntime.
+/// What a node may have by its operator; none if the engine lacks it, or computes it otherwise than onnxruntime.
 pub(super) fn allowed(node: &Node) -> Option<Allowed> {
     let of = |attributes: &'static [&'static str], inputs: usize, outputs: usize| {
         Some(Allowed { attributes, inputs, outputs })

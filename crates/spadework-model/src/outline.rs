@@ -1,4 +1,4 @@
-//! What a model file says of itself: inputs, outputs, nodes, parameters. Nothing is run for it.
+//! The description of a model file: inputs, outputs, nodes, parameters. Nothing is run for it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,17 +8,17 @@ use super::error::ModelError;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outline {
-    /// The program that wrote it, where it says so.
+    /// The program that wrote it, if the file says so.
     pub producer: Option<String>,
-    /// Version of the operators it is written in; 0 where it does not say.
+    /// Version of its operators; 0 if it does not say.
     pub opset: i64,
-    /// What it takes; tensors that the file gives a value are none of it.
+    /// Its inputs, without tensors whose values are in the file.
     pub inputs: Vec<Port>,
     /// What it returns.
     pub outputs: Vec<Port>,
-    /// Its nodes in the order of the file, constants left out.
+    /// Its nodes in the order of the file, without constants.
     pub nodes: Vec<Node>,
-    /// Numbers of floating point in its weights and constants, statistics of batch normalization included.
+    /// Floating-point numbers in its weights and constants, with the statistics of batch normalizations.
     pub parameters: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Port {
     pub name: String,
     /// Type of its elements, e.g. `float32`.
     pub element: String,
-    /// Its shape, as far as the file tells it.
+    /// Its shape, as far as the file says.
     pub shape: Option<Vec<Extent>>,
 }
 
@@ -64,7 +64,7 @@ impl Port {
         self.shape.as_ref().map_or_else(|| "?".to_owned(), |shape| bracketed(shape))
     }
 
-    /// How many samples go in at a time: a number where the file fixes it, none where any number does.
+    /// Samples per run: a number if the file fixes it, none if any number is allowed.
     pub fn batch(&self) -> Option<usize> {
         match self.shape.as_ref()?.first()? {
             Extent::Fixed(batch) => Some(*batch),
@@ -86,7 +86,7 @@ pub struct Node {
     pub outputs: Vec<String>,
     /// Shape of its first output, where it is known without running the model.
     pub shape: Option<Vec<Extent>>,
-    /// Numbers of floating point that it is the first to read from the file.
+    /// Floating-point numbers in the file that it is the first to read.
     pub parameters: u64,
 }
 
@@ -94,7 +94,7 @@ pub struct Node {
 const PASS_ON: [&str; 7] = ["Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast"];
 
 impl Node {
-    /// Whether it only passes on the numbers it reads, perhaps in another shape.
+    /// Whether it only passes on its numbers, perhaps in another shape.
     pub fn passes_on(&self) -> bool {
         PASS_ON.contains(&self.operator.as_str())
     }
@@ -175,7 +175,7 @@ impl Outline {
         self.inputs.iter().filter(|port| needed.contains(port.name.as_str())).collect()
     }
 
-    /// The softmax that an output ends in, and the value before it; values that are only passed on are looked through.
+    /// The softmax that an output ends in, and the value before it; nodes that only pass on their values are skipped.
     pub fn softmax_before(&self, output: &str) -> Option<(&Node, &str)> {
         let node = self.maker_of_numbers(output)?;
         let before = node.inputs.first()?;
@@ -195,7 +195,7 @@ impl Outline {
         })
     }
 
-    /// Nodes whose values depend on an input: the layers, and what there is between them.
+    /// Nodes whose values depend on an input: the layers, and the nodes between them.
     pub fn layers(&self, input: &str) -> Vec<&Node> {
         let mut reached = HashSet::from([input]);
         let mut layers = Vec::new();

@@ -1,4 +1,4 @@
-//! Which nodes of a graph make some of its values out of one input, in which order, and what they make.
+//! Which nodes of a graph compute some of its values from one input, in which order, and their outputs.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! The messages of an ONNX file, read in place: names and small fields are copied, numbers of tensors stay in the file's bytes.
 //!
-//! [`wire`](super::wire) has walked over the bytes before, so that what is allocated here is bounded. Numbers of fields are those
-//! of `onnx.proto`; fields that are not needed are skipped.
+//! [`wire`](super::wire) has checked the bytes before, so the memory allocated here is bounded. Field numbers are those of
+//! `onnx.proto`; fields that are not needed are skipped.
 
 use std::ops::Range;
 
@@ -312,7 +312,7 @@ impl Model {
         Ok(model)
     }
 
-    /// The version of the standard operators; 0 where the file does not say.
+    /// The version of the standard operators; 0 if the file does not say.
     pub(super) fn opset(&self) -> i64 {
         let standard = |(domain, _): &&(String, i64)| matches!(domain.as_str(), "" | "ai.onnx");
         self.imports.iter().find(standard).map_or(0, |(_, version)| *version)
@@ -487,7 +487,7 @@ impl Tensor {
         self.dims.iter().try_fold(1_u64, |product, &extent| product.checked_mul(extent.try_into().ok()?))
     }
 
-    /// Its numbers where they are integers in the file; none where they are not, or damaged.
+    /// Its numbers where they are integers in the file; none if they are not, or damaged.
     pub(super) fn integers(&self, bytes: &[u8]) -> Option<Vec<i64>> {
         let raw = self.raw.as_ref().map(|span| &bytes[span.clone()]).filter(|raw| !raw.is_empty());
         Some(match (self.element, raw) {

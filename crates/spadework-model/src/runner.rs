@@ -3,7 +3,7 @@
 /// A network made ready for one shape of its input: by the engine that is built in, by an onnxruntime library, or by anything
 /// else that turns batches into outputs.
 pub trait Runner: Send + Sync {
-    /// The shape of every output asked for, for a whole batch; none where it depends on the numbers.
+    /// The shape of every output asked for, for a whole batch; none if it depends on the numbers.
     fn outputs(&self) -> &[Option<Vec<usize>>];
 
     /// What one thread runs batches with.

@@ -1,8 +1,8 @@
-//! The shape of every value of a graph, found before anything is computed.
+//! Infers the shape of every value of a graph before anything is computed.
 //!
 //! This list of operators is also the list of what the built-in engine is trusted with: each is compared with onnxruntime
-//! (`scripts/check_random_models.py`), and what would come out differently is refused here by its name. Sizes are checked on the
-//! way, since a node of a few bytes can ask for a tensor of terabytes.
+//! (`scripts/check_random_models.py`), and operators whose outputs would differ are refused here by name. Sizes are checked too,
+//! because a node of a few bytes can require a tensor of terabytes.
 
 use std::sync::Arc;
 
@@ -942,7 +942,7 @@ fn reduced(shape: &[usize], is_reduced: impl Fn(&usize) -> bool, keeps: bool) ->
     all.filter_map(|(at, &extent)| if is_reduced(&at) { keeps.then_some(1) } else { Some(extent) }).collect()
 }
 
-/// The indices that a slice takes; none where it makes no steps.
+/// The indices that a slice takes; none if it makes no steps.
 struct Picked {
     start: i64,
     step: i64,

@@ -1,7 +1,8 @@
-//! What is computed by the engine and what here: convolutions of images are [ours](super::convolution), all else is the engine's.
+//! Divides the work: convolutions of images are computed by [our code](super::convolution), everything else by the engine.
 //!
-//! A stage is what the engine can compute once the convolutions of the stages before are there. The engine gets one model with all
-//! that is left. The results of our convolutions are inputs of it, and what they or later stages read are outputs.
+//! A stage is what the engine can compute once the convolutions of earlier stages are done. The engine gets one model with all
+//! remaining nodes. The results of our convolutions are its inputs, and the values that convolutions or later stages read are its
+//! outputs.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

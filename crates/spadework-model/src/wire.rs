@@ -1,4 +1,4 @@
-//! A look at the bytes of a model file before anything is made of them.
+//! Checks the bytes of a model file before they are decoded.
 //!
 //! ONNX is Protocol Buffers: fields of a number, a wire type and a value, nested. Two bytes can stand for a message that takes
 //! a kilobyte of memory, so a small file could fill it. This walk follows the nesting, checks that every field lies within its

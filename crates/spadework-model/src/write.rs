@@ -1,4 +1,4 @@
-//! Writes a part of a graph as a model of its own: with the nodes, weights, input and outputs that it needs.
+//! Writes a part of a graph as a separate model, with the nodes, weights, input and outputs that it needs.
 
 use std::collections::HashSet;
 

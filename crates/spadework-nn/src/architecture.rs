@@ -46,7 +46,7 @@ pub enum Activation {
 }
 
 impl Architecture {
-    /// The words that are understood.
+    /// The accepted words.
     pub const NAMES: [&'static str; 8] = [
         "lenet5",
         "conv2",
@@ -71,13 +71,13 @@ impl Architecture {
         }
     }
 
-    /// A network with random weights, uniform within 1/√(inputs of a unit), as PyTorch begins.
+    /// A network with random weights, uniform within ±1/√(inputs of a unit), as in PyTorch.
     ///
     /// `normalization` are the mean and the standard deviation of each channel; the network takes raw values and
     /// normalizes them itself.
     ///
     /// # Errors
-    /// When the samples or the classes do not suit the architecture.
+    /// When the samples or the classes do not match the architecture.
     pub fn build(
         self,
         input_shape: &[usize],
@@ -130,10 +130,10 @@ pub struct Normalization {
 }
 
 impl Normalization {
-    /// Of samples of this shape; a channel that does not vary is only centered.
+    /// Computes them from samples of this shape. A channel that does not vary is only centered.
     ///
     /// # Panics
-    /// When the values do not make whole samples of this shape.
+    /// When the values do not fill whole samples of this shape.
     pub fn of(samples: &[f32], shape: &[usize]) -> Self {
         let size: usize = shape.iter().product();
         assert!(size > 0 && samples.len().is_multiple_of(size), "whole samples");

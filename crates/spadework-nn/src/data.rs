@@ -35,10 +35,10 @@ impl Examples {
         Ok(Self { samples, labels, size })
     }
 
-    /// Loaded data for a network of this input shape and so many classes: their size and labels must suit it.
+    /// Loaded data for a network with this input shape and this many classes.
     ///
     /// # Errors
-    /// As [`Examples::new`], and when the samples are not such as the network takes.
+    /// As [`Examples::new`], and when the samples do not fit the network.
     pub fn for_network(
         dataset: &Dataset,
         labels: Option<&Labels>,
@@ -66,7 +66,7 @@ impl Examples {
         self.size
     }
 
-    /// All rows, one behind the other.
+    /// All rows, one after the other.
     pub fn samples(&self) -> &[f32] {
         &self.samples
     }
@@ -95,10 +95,10 @@ impl Examples {
         }
     }
 
-    /// That every value lies in [0, 1], the box that perturbed samples are kept in.
+    /// Checks that every value is in [0, 1], the box that perturbed samples stay in.
     ///
     /// # Errors
-    /// When one does not.
+    /// When one is not.
     pub fn check_box(&self) -> Result<()> {
         match self.samples.iter().position(|value| !(0.0..=1.0).contains(value)) {
             None => Ok(()),
@@ -112,7 +112,7 @@ pub fn to_floats(samples: &Samples<'_>) -> Vec<f32> {
     samples.values().all_singles().into_owned()
 }
 
-/// The shape of images in data whose files say it: three extents as they are, two as one channel, one as a row.
+/// The shape of images from the shape in the file: three extents as they are, two as one channel, one as a row.
 ///
 /// # Errors
 /// When there are other extents.

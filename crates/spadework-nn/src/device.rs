@@ -1,4 +1,4 @@
-//! Where tensors are computed. The only file that knows the backends of Burn, `network/libtorch.rs` excepted.
+//! Where tensors are computed. Except for `network/libtorch.rs`, this is the only file that uses the backends of Burn.
 
 use burn_tensor::Device;
 
@@ -23,7 +23,7 @@ impl Compute {
         Self { device: Device::flex(), name: "cpu".to_owned() }
     }
 
-    /// `cpu`, and where built with the feature `libtorch` also `torch` (PyTorch on the CPU), `cuda` and `cuda:N`.
+    /// `cpu`, and in a build with the feature `libtorch` also `torch` (PyTorch on the CPU), `cuda` and `cuda:N`.
     ///
     /// # Errors
     /// When there is no such device, or it cannot be used in this build or on this machine.

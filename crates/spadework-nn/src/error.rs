@@ -7,7 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every way in which making, reading, attacking or training a network can fail.
 ///
-/// A message says what must hold, then what was got, with the file or option in front.
+/// A message names the file or option, then says what was expected and what was given.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
@@ -22,7 +22,7 @@ pub enum Error {
     #[error("stopped")]
     Cancelled,
 
-    /// A word that names none of a list.
+    /// A word that is not in a list.
     #[error("unknown {what} `{got}`; there are {}", known.join(", "))]
     Unknown { what: &'static str, got: String, known: Vec<&'static str> },
     /// A parameter outside its range.
@@ -35,24 +35,24 @@ pub enum Error {
     /// An array of weights that does not fit its place.
     #[error("`{name}` must have shape {expected:?}, got {got:?}")]
     ParameterShape { name: String, expected: Vec<usize>, got: Vec<usize> },
-    /// Weights that no network can be computed with.
+    /// Weights that are not finite.
     #[error("`{name}` must hold finite numbers, got {got}")]
     ParameterValue { name: String, got: f32 },
-    /// A network whose pieces do not fit each other.
+    /// A network whose layers do not fit each other.
     #[error("layer {layer} ({operation}) takes {expected}, got {got}")]
     Layer { layer: String, operation: &'static str, expected: &'static str, got: String },
     /// An architecture for other inputs.
     #[error("{architecture} takes {expected}, got samples of shape {got:?}")]
     ArchitectureInput { architecture: &'static str, expected: &'static str, got: Vec<usize> },
 
-    /// A file that is no network of ours.
+    /// A file that is not a network that can be read.
     #[error("{path}: {reason}", path = path.display())]
     Model { path: PathBuf, reason: String },
 
     /// Data for another network.
     #[error("the network takes {expected} values per sample (shape {shape:?}), got {got}")]
     InputSize { expected: usize, shape: Vec<usize>, got: usize },
-    /// Outputs that no bound follows from.
+    /// Outputs that are not finite.
     #[error("the outputs {of} must be finite, got {got} for class {class}")]
     Output { of: &'static str, class: usize, got: f32 },
     /// A label that the network has no output for.
@@ -60,7 +60,7 @@ pub enum Error {
         "labels must be from 0 to {largest}, one for each output of the network, got {got} at sample {sample}"
     )]
     Label { largest: usize, got: i64, sample: usize },
-    /// As many of these as of the samples are needed.
+    /// Not one of these per sample.
     #[error("expected {expected} {what}, one per sample, got {got}")]
     Count { what: &'static str, expected: usize, got: usize },
     /// Data without labels.
@@ -71,7 +71,7 @@ pub enum Error {
         "values must lie in [0, 1], the box that a perturbed sample is kept in, got {value} at sample {sample}"
     )]
     OutsideBox { value: f32, sample: usize },
-    /// Training that went astray.
+    /// Training that diverged.
     #[error("the loss is no longer finite at epoch {epoch}, batch {batch}: try a smaller learning rate")]
     Diverged { epoch: usize, batch: usize },
 }

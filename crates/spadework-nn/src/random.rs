@@ -1,7 +1,7 @@
-//! What is drawn at random: by the seed, and each purpose, round and sample by a stream of its own.
+//! Random numbers: from the seed, with separate streams for each purpose, round and sample.
 //!
 //! So nothing depends on the order in which samples are visited, on the size of a batch or on the number of threads, and a
-//! run that is resumed draws what it would have drawn.
+//! resumed run draws the same numbers as an uninterrupted one.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

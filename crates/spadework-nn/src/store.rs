@@ -35,7 +35,7 @@ impl Network {
     /// a folder with `model.safetensors` in it.
     ///
     /// # Errors
-    /// When a file is not there or is not what its ending says.
+    /// When a file does not exist, or its content does not match its ending.
     pub fn load(path: &Path) -> Result<Self> {
         let path = if path.is_dir() { path.join("model.safetensors") } else { path.to_owned() };
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Frozen {
     /// [`Network::load`] takes.
     ///
     /// # Errors
-    /// When a file is not there or is not what its ending says.
+    /// When a file does not exist, or its content does not match its ending.
     pub fn load(path: &Path, compute: &Compute) -> Result<Self> {
         if path.extension().is_some_and(|ending| ending == "onnx") {
             let graph = onnx::Graph::read(path, &read(path)?, compute)?;

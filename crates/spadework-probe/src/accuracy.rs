@@ -8,10 +8,10 @@ use spadework::samples::{Samples, Values};
 /// The share of the samples whose largest output is that of their label; the first of equal outputs
 /// counts.
 ///
-/// `None` where labels and outputs do not go together: a single output, a label that is not an index of an output, or
-/// outputs that are not classes. Outputs count as classes in two cases: every output is the label of some sample, or
-/// the samples of most labels have their largest output at that label more often than anywhere else. (An embedding has
-/// more numbers than there are labels, and its largest number is not the label.)
+/// `None` if labels and outputs do not match: a single output, a label that is not an index of an output, or outputs that
+/// are not classes. Outputs count as classes in two cases: every output is the label of some sample, or the samples of most
+/// labels have their largest output at that label more often than anywhere else. (An embedding has more numbers than there
+/// are labels, and its largest number is not the label.)
 ///
 /// # Errors
 /// When there is not one label per sample.
@@ -30,7 +30,7 @@ pub fn accuracy(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<f64>> {
     Ok(correct(outputs, labels)?.map(|correct| share_of(&correct)))
 }
 
-/// Whether the largest output of every sample is that of its label; `None` where [`accuracy`] is.
+/// Whether the largest output of every sample is that of its label; `None` if [`accuracy`] is.
 fn correct(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<Vec<bool>>> {
     if !are_classes(outputs, labels)? {
         return Ok(None);
@@ -83,7 +83,7 @@ pub(crate) fn name_classes<P: Iterator<Item = (i64, usize)>>(
     named.len() == outputs || are_mostly_found(predicted())
 }
 
-/// Which of some samples are right, by labels of all inputs that are classes of the outputs; `None` where no labels say what is right.
+/// Which of some samples are right, by labels of all inputs that are classes of the outputs; `None` if no labels say what is right.
 /// `predicted` are indices of samples with their classes.
 pub(crate) fn right<P: Iterator<Item = (usize, usize)>>(
     labels: Option<&[i64]>,

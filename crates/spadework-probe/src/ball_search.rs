@@ -1,14 +1,14 @@
-//! The search in a ball: which direction of length ε takes most of a sample's margin?
+//! The search in a ball: which step of length ε reduces a sample's margin most?
 //!
-//! Within ‖x' − x‖₂ ≤ ε a model that is nearly linear is worst against its gradient g, at x' = x − ε g/‖g‖. The search
-//! keeps an estimate of g and improves it probe by probe. A probe moves the best one so far a little along one block of
-//! numbers, and back onto the ball. Its effect on the margin is one linear equation for g, and the estimate is
-//! corrected as little as the equation demands (Kaczmarz's step). Blocks are taken from whole channels to single
-//! numbers, first the parts of those that changed the margin most. Every ninth probe goes where the estimate points, as
-//! far as the ball and the range of the data allow. What makes the margin smaller is kept.
+//! For a nearly linear model, the smallest margin within ‖x' − x‖₂ ≤ ε is opposite to the gradient g of the margin, at x' =
+//! x − ε g/‖g‖. The search keeps an estimate of g and improves it probe by probe. A probe moves the best probe so far a
+//! little along one block of numbers, and back onto the ball. Its effect on the margin is one linear equation for g, and the
+//! estimate gets the smallest correction that fulfills the equation (Kaczmarz's step). Blocks go from whole channels to
+//! single numbers, and parts of the blocks that changed the margin most come first. Every ninth probe goes in the direction
+//! of the estimate, as far as the ball and the range of the data allow. A probe that makes the margin smaller is kept.
 //!
-//! The first two probes go where inputs and outputs alone point ([`Directions`]), and the better one is the first
-//! estimate.
+//! The first two probes follow directions that come from inputs and outputs alone ([`Directions`]). The better of the two is
+//! the first estimate.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
-//! Samples that are probed together, and what is found of each.
+//! Samples that are probed together, and the results of each.
 
-/// What the probes of one sample have shown.
+/// Results of the probes of one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ProbedSample {
@@ -12,10 +12,9 @@ pub struct ProbedSample {
     pub margin: f64,
     /// The smallest margin over the sample and its probes; negative if a probe has another class.
     pub lowest: f64,
-    /// How the margins of the probes scatter; none after a search, whose probes depend on each
-    /// other.
+    /// How much the margins of the probes vary; none after a search, because its probes depend on each other.
     pub scatter: Option<Scatter>,
-    /// The part of the margin that the last three quarters of a search's probes removed; none for random probes.
+    /// The share of the margin that was lost in the last three quarters of the search; none for random probes.
     pub late_loss: Option<f64>,
     /// The chance that it keeps its class under the strongest attack of this size, after a search; none for
     /// random probes.
@@ -47,7 +46,7 @@ pub struct Variant {
     pub index: usize,
     /// The class that the model gives to the probe.
     pub class: usize,
-    /// What is left of the margin: 0 or less.
+    /// The margin on the probe: 0 or less.
     pub margin: f64,
     /// The numbers of the probe.
     pub row: Vec<f32>,
@@ -102,7 +101,7 @@ impl ProbedSample {
         self.lowest > 0.0
     }
 
-    /// The share of the margin that is left at the worst probe: 1 if nothing reduces it, 0 if the class is lost.
+    /// The share of the margin that the worst probe leaves: 1 if no probe reduces it, 0 if the class is lost.
     pub fn stability(&self) -> f64 {
         if self.holds() { self.lowest / self.margin } else { 0.0 }
     }

@@ -1,4 +1,4 @@
-//! The model as probes see it: rows go in, margins come out, and every row is counted.
+//! The model as probes see it: it turns rows into margins, and every row is counted.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::journal::{Answer, Counts, Finished, Journal, question};
 use crate::margins::leads_of;
 
-/// A model that is run on rows: as many rows of outputs come back, or an error of its own.
+/// A model that is run on rows. It returns one row of outputs per row, or an error of its own.
 pub trait RunRows<E>: FnMut(&Samples<'_>) -> Result<Samples<'static>, E> {}
 
 impl<E, M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>> RunRows<E> for M {}

@@ -1,13 +1,13 @@
-//! The chance that a sample resists the strongest attack, by what a search has shown, and how many samples resist in all.
+//! The chance that a sample resists the strongest attack, estimated from a search, and how many samples resist in all.
 //!
-//! A search takes a part of the margin of a sample; how much more an attack would take, the pilots say ([`crate::pilots`]). Both are logarithms, so that
-//! their sum is the part that a long search takes of this sample. What pilots still lose in the end says how far a long search is from the
-//! strongest attack. The logarithmic odds are a weighted sum of the two. The weights were fitted to the accuracy of networks under attack, on some
-//! sources, and are reported on others (`docs/probes.md`).
+//! A search reduces the margin of a sample by some factor. The pilots ([`crate::pilots`]) show by what further factor a longer search would reduce
+//! it. Both are logarithms, so their sum describes the effect of a long search on this sample. What pilots still lose at the end shows how far a long
+//! search is from the strongest attack. The log odds are a weighted sum of these two quantities. The weights were fitted to the accuracy of networks
+//! under attack, on some sources, and are reported on others (`docs/probes.md`).
 //!
-//! The estimate is the sum of the chances. Its interval has three parts, which add as independent errors do: pilots that mislead by as much as they have on
-//! other networks, either way; the variance of samples that resist or not by these chances; and what the samples leave open about others of their
-//! kind, by Wilson's interval.
+//! The estimate is the sum of the chances. Its interval has three parts, which add as independent errors do: the error of pilots in either direction,
+//! as large as it was on other networks; the variance of whether samples with these chances resist; and the uncertainty from the choice of samples,
+//! by Wilson's interval.
 
 use crate::batch::{Chance, ProbedSample};
 use crate::intervals::{Confidence, Estimated, wilson};
@@ -97,7 +97,7 @@ pub(crate) struct Resisting {
 }
 
 impl Resisting {
-    /// Counts them among searched samples; none where probes were random.
+    /// Counts them among searched samples; none if probes were random.
     pub(crate) fn of<'a>(samples: impl Iterator<Item = &'a ProbedSample>) -> Option<Self> {
         let mut found = Self::default();
         for sample in samples {

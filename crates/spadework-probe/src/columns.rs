@@ -1,16 +1,16 @@
-//! Radii per column, and categories: how far every column of a table may move, and where it stays.
+//! Radii per column, and categories: how far every column of a table may move, and within which range.
 //!
 //! Columns of a table have their own units, so a single radius for all columns is meaningless. A radius in standard deviations
 //! (`linf:0.1sd`) moves every column by this many of its own standard deviations; a list of radii
 //! ([`ProbeParams::with_radii`](crate::ProbeParams::with_radii)) moves each by the radius of the probe times its own. Every column
 //! then stays between its own smallest and largest number.
 //!
-//! A column of whole numbers only is a count or a category. By standard deviations it is left alone; by a list it moves in whole steps,
-//! so that a radius of 1 flips a column of 0 and 1, and a radius of 0 leaves a column alone.
+//! A column that only has whole numbers is a count or a category. A radius in standard deviations leaves it alone. A list moves it in
+//! whole steps, so that a radius of 1 flips a column of 0 and 1, and a radius of 0 leaves a column alone.
 //!
 //! The one-hot columns of a category exclude each other. Those that are named as such
-//! ([`ProbeParams::with_categories`](crate::ProbeParams::with_categories)) change together: the sample gets another category, which one of the
-//! columns stands for. A column whose radius is 0 is not chosen.
+//! ([`ProbeParams::with_categories`](crate::ProbeParams::with_categories)) change together: the sample gets another category of the same
+//! feature, given by one of the columns. A column whose radius is 0 is not chosen.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ struct Category {
 pub(crate) struct Corner {
     /// 1 or −1 per number.
     signs: Vec<i8>,
-    /// The column of the category that was chosen, by category; none where it is the sample's own.
+    /// The column of the category that was chosen, by category; none if it is the sample's own.
     chosen: Vec<Option<usize>>,
 }
 
@@ -212,7 +212,7 @@ impl Category {
         self.members.iter().copied().find(is_on)
     }
 
-    /// Gives a sample the category of a column; none where it has that, if there are samples without any.
+    /// Gives a sample the category of a column; none if it has that, if there are samples without any.
     fn change(&self, columns: &[Column], numbers: &mut [f32], to: usize) {
         let own = self.own(columns, numbers);
         if own == Some(to) && !self.has_none {

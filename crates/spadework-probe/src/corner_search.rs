@@ -1,14 +1,14 @@
-//! The search in a box: which corner of it takes most of a sample's margin?
+//! The search in a box: which corner of the box reduces a sample's margin most?
 //!
-//! Within the box |x' − x| ≤ ε a model that is nearly linear is worst at a corner, a sign per number. The search begins
-//! with all signs positive and flips the signs of one block of numbers at a time: first a whole channel, then quarters
-//! of it, quarters of these and so on. A flip that makes the margin smaller is kept. Large blocks find with few probes
-//! what low frequencies do, small blocks refine it. Going from large blocks to small ones is the hierarchy of Moon, An
-//! and Song (2019), flipping signs by dyadic groups is SignHunter (Al-Dujaili and O'Reilly, 2020). Here every block is
-//! tried once, and blocks of one size come in random order. No gradient is needed, and no label.
+//! Within the box |x' − x| ≤ ε, the margin of a nearly linear model is smallest at a corner: one sign per number. The search
+//! begins with all signs positive and flips the signs of one block of numbers at a time: first a whole channel, then
+//! quarters of it, quarters of these and so on. A flip that makes the margin smaller is kept. Large blocks find
+//! low-frequency changes with few probes, and small blocks refine them. The hierarchy of blocks is that of Moon, An and Song
+//! (2019). Flipping the signs of dyadic groups is SignHunter (Al-Dujaili and O'Reilly, 2020). Here every block is tried
+//! once, and blocks of one size come in random order. No gradient is needed, and no label.
 //!
-//! Columns of a category have no sign: flipping a block that has some chooses the last of them. Single columns come at the end,
-//! so every category is tried.
+//! Columns of a category have no sign: flipping a block that contains such columns chooses the last of them. Single columns
+//! come at the end, so every category is tried.
 
 use crate::batch::Batch;
 use crate::columns::Corner;

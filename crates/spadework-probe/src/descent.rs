@@ -1,4 +1,4 @@
-//! The loop of every search: probes of all samples that are left go through the model together, round after round.
+//! The loop of every search: in every round, the probes of all remaining samples go through the model together.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

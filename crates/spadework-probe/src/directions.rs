@@ -1,7 +1,7 @@
-//! Where the data say that the margin shrinks: directions for a search to begin with, from inputs and outputs alone.
+//! The first directions of a search, along which the data say that the margin shrinks, from inputs and outputs alone.
 //!
-//! For a sample of class c whose runner-up is j, the first direction is that of column j less column c of a ridge regression of the
-//! outputs on the inputs, the second the mean of the inputs of class j less that of class c. Neither costs a run of the model.
+//! For a sample of class c whose runner-up is j, the first direction is column j minus column c of a ridge regression of the
+//! outputs on the inputs. The second is the mean of the inputs of class j minus that of class c. Neither needs a run of the model.
 //!
 //! The regression is solved in its dual form, W = Xᵀ(XXᵀ + λI)⁻¹Y on centered rows with λ the mean of the diagonal of XXᵀ, over at
 //! most [`MOST_FITTED`] samples.

@@ -5,14 +5,14 @@ use spadework::error::Readable;
 /// Result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every way in which probing can fail. Messages say what must hold, then what was got.
+/// Every way in which probing can fail. Messages say what was expected, then what was given.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Something about samples, labels or the run.
     #[error(transparent)]
     Core(#[from] spadework::Error),
-    /// A number of probes or of probed samples that is not possible.
+    /// A number of probes or of probed samples that is out of range.
     #[error("`{name}` of a probe must be from 1 to {most}, got {got}")]
     ProbeCount {
         /// What is counted.

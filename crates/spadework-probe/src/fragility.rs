@@ -1,4 +1,4 @@
-//! Fragility: which samples an attack would break first, by what a black box shows.
+//! Fragility: which samples an attack would break first, estimated without gradients.
 //!
 //! An attack succeeds if it moves a sample so far that its margin over another class is used up. How far that is depends on
 //! the margin and on the slope of the outputs. The **reach** of sample p with class c is
@@ -9,15 +9,15 @@
 //! ℓ_p  = mean over the neighbors q of p of ‖y_p − y_q‖ / ‖x_p − x_q‖
 //! ```
 //!
-//! s_cj shows which two classes are easily exchanged, and ℓ_p where in the data the outputs are steep. With exponents that add up
-//! to 1, the reach would be a distance at the input. But edges between samples underestimate the slope, because an attacker uses
-//! other directions. The exponents were chosen once, over networks of several sources, and are the same for all; so were the
-//! signals: node scores and the labels of neighbors did not improve the ranking. `docs/what-the-scores-mean.md` has the figures.
-//! If there are no margins, the node score replaces the reach. Of embeddings, the samples that keep the smallest share of their neighbors
-//! come first, and of equal shares those whose former neighbors are farthest away now (`docs/how-to/embeddings.md` has the figures).
+//! s_cj shows which two classes are easily exchanged, and ℓ_p where in the data the outputs are steep. With exponents that add up to 1,
+//! the reach would be a distance at the input. But edges between samples underestimate the slope, because an attacker uses other
+//! directions. The exponents and the signals were chosen once, over networks of several sources, and are the same for all networks. Node
+//! scores and the labels of neighbors did not improve the ranking. `docs/what-the-scores-mean.md` has the figures. If there are no
+//! margins, the node score replaces the reach. For embeddings, the samples that keep the smallest share of their neighbors come first;
+//! among equal shares, those whose former neighbors are now farthest away (`docs/how-to/embeddings.md` has the figures).
 //!
-//! If samples were probed, the reach is multiplied by the share of the margin that the worst probe left, and for samples that
-//! were not probed by the median of these shares.
+//! If samples were probed, the reach is multiplied by the share of the margin that the worst probe left. For samples that
+//! were not probed, it is multiplied by the median of these shares.
 
 use rayon::prelude::*;
 
@@ -47,7 +47,7 @@ const LEAST_EDGES: usize = 1000;
 /// Part of its reach that a sample keeps which was not probed, at least.
 const LEAST_PART: f64 = 1e-9;
 
-/// What is known of the samples in addition to their graph and node scores; each may be missing.
+/// What is known about the samples in addition to their graph and node scores. Each part may be missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SampleSignals<'a> {
     /// The inputs: without them edges have no length, and the slope around a sample is left out.
@@ -55,13 +55,13 @@ pub struct SampleSignals<'a> {
     /// The outputs, one number per class: without them, or with one number per sample or more than 2,048, there are no
     /// margins.
     pub outputs: Option<&'a Samples<'a>>,
-    /// The class of every sample; without labels that are classes of the outputs ([`accuracy`](crate::accuracy())), the class
-    /// predicted.
+    /// The class of every sample. Without labels that are classes of the outputs ([`accuracy`](crate::accuracy())), the
+    /// predicted class is used.
     pub labels: Option<&'a [i64]>,
-    /// The smallest margin of every sample over its probes, of the same class, in the unit of the outputs; `None` where a
+    /// The smallest margin of every sample over its probes, of the same class, in the unit of the outputs; `None` if a
     /// sample was not probed.
     pub probe_margins: Option<&'a [Option<f64>]>,
-    /// What the outputs are; [`SampleFacts`](crate::SampleFacts) goes by it.
+    /// What the outputs are; used by [`SampleFacts`](crate::SampleFacts).
     pub task: Task,
 }
 
@@ -95,7 +95,7 @@ pub struct Fragility {
 }
 
 impl Fragility {
-    /// Ranks the samples of an input graph by what is known of them.
+    /// Ranks the samples of an input graph by these signals.
     ///
     /// # Errors
     /// When something does not have one entry per sample, or a probed margin is not finite.
@@ -165,8 +165,9 @@ impl Fragility {
         })
     }
 
-    /// Ranks the samples of an embedding: those that keep the smallest share of their neighbors first, and of equal shares those with the
-    /// largest number first, one per sample ([`distances_of_former_neighbors`](spadework::scores::distances_of_former_neighbors)). A sample without neighbors comes last.
+    /// Ranks the samples of an embedding: those that keep the smallest share of their neighbors first. Among equal shares, the sample with the
+    /// largest number in `of_equal_shares` comes first ([`distances_of_former_neighbors`](spadework::scores::distances_of_former_neighbors)). A
+    /// sample without neighbors comes last.
     ///
     /// # Panics
     /// When there is not one number per sample.

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use spadework::random::draw;
 
-/// Where the channels of a pixel lie.
+/// The order of channels and pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChannelOrder {
     /// All pixels of the first channel, then all of the next.
@@ -18,13 +18,13 @@ pub enum ChannelOrder {
 /// The numbers of a sample as an image; a row of numbers is an image of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Grid {
-    /// Numbers of a pixel.
+    /// Numbers per pixel.
     pub channels: usize,
     /// Rows.
     pub height: usize,
     /// Columns.
     pub width: usize,
-    /// Where the channels lie.
+    /// The order of channels and pixels.
     pub order: ChannelOrder,
 }
 
@@ -61,12 +61,12 @@ impl PixelBlock {
 }
 
 impl Grid {
-    /// Numbers in a row, of which only neighboring ones go together.
+    /// A row of numbers, of which only neighboring ones belong together.
     pub fn line(dim: usize) -> Self {
         Self { channels: 1, height: 1, width: dim, order: ChannelOrder::First }
     }
 
-    /// Numbers in a sample; none where there are more than can be counted.
+    /// Numbers in a sample; none if there are more than can be counted.
     pub fn dim(&self) -> Option<usize> {
         self.channels.checked_mul(self.height)?.checked_mul(self.width)
     }

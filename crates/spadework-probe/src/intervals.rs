@@ -1,5 +1,4 @@
-//! How certain a share or a mean of samples is, and whether two models differ: 95 % confidence intervals in closed
-//! form.
+//! Confidence intervals in closed form: for shares and means of samples, and for the difference of two models.
 //!
 //! - A share of independent samples: Wilson's score interval.
 //! - A mean of numbers: Student's interval.
@@ -8,23 +7,23 @@
 //! - Two models on different samples: [`unpaired_shares`] (Newcombe 1998, "Interval estimation for the difference between
 //!   independent proportions", method 10).
 //!
-//! Intervals are about samples of the same source: they do not know whether an estimate is biased. A gate only asks whether a model
-//! is worse, so its intervals are those of [`Confidence::OneSided`]. Counts of samples move in steps, and a normal distribution
-//! does not, so these have a continuity correction of half a sample: without it some gates between equal models failed in more than
-//! 5 % of cases.
+//! Intervals describe the choice of samples from the same source. They do not show whether an estimate is biased. A gate only asks
+//! whether a model is worse, so its intervals are those of [`Confidence::OneSided`]. Counts of samples are whole numbers, which a
+//! normal distribution is not, so these intervals have a continuity correction of half a sample. Without it, some gates between
+//! equal models failed in more than 5 % of cases.
 
 /// How certain an interval is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Confidence {
-    /// A 95 % interval, for estimates: the truth is outside in 5 % of cases, on either side.
+    /// A 95 % interval, for estimates: the true value is outside in 5 % of cases, on one side or the other.
     #[default]
     TwoSided,
-    /// A 90 % interval, for decisions: the truth is beyond each of its ends in 5 % of cases.
+    /// A 90 % interval, for decisions: the true value is beyond each end in 5 % of cases.
     OneSided,
 }
 
 impl Confidence {
-    /// How often the interval covers the truth.
+    /// How often the interval contains the true value.
     pub fn level(self) -> f64 {
         match self {
             Self::TwoSided => 0.95,
@@ -85,11 +84,11 @@ pub struct Estimated {
 /// What an interval says about a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// All of it keeps the limit.
+    /// The whole interval is within the limit.
     Kept,
-    /// All of it breaks the limit.
+    /// The whole interval is beyond the limit.
     Broken,
-    /// It covers the limit.
+    /// The interval contains the limit.
     Open,
 }
 
@@ -118,7 +117,7 @@ impl Estimated {
         Self { estimate, lower: estimate - half, upper: estimate + half, n }
     }
 
-    /// The ends of a 95 % interval moved to those of another confidence, as of a normal distribution.
+    /// Converts a 95 % interval to another confidence, as for a normal distribution.
     #[must_use]
     pub fn at(self, confidence: Confidence) -> Self {
         let part = confidence.z() / Confidence::TwoSided.z();
@@ -126,19 +125,19 @@ impl Estimated {
         Self { lower: moved(self.lower), upper: moved(self.upper), ..self }
     }
 
-    /// An estimate whose interval is known.
+    /// An estimate with a known interval.
     pub fn new(estimate: f64, lower: f64, upper: f64, n: usize) -> Self {
         Self { estimate, lower, upper, n }
     }
 
-    /// The same on a scale that ends at 0 and 1.
+    /// The same with the interval cut at 0 and 1.
     #[must_use]
     pub fn within_unit(self) -> Self {
         Self { lower: self.lower.max(0.0), upper: self.upper.min(1.0), ..self }
     }
 }
 
-/// A model less its baseline, with a confidence interval: negative where the model is worse.
+/// A model minus its baseline, with a confidence interval: negative if the model is worse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
@@ -148,19 +147,20 @@ pub struct Difference {
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
-    /// How sure the interval is.
+    /// Confidence of the interval.
     pub confidence: Confidence,
-    /// Samples of the model; of the baseline too where they are paired.
+    /// Samples of the model, and of the baseline too if they are paired.
     pub n: usize,
-    /// Probability of a difference this large between equal models, one-sided where the confidence is: none where no test was made.
+    /// Probability of a difference this large between equal models, one-sided if the confidence is one-sided; none if no test
+    /// was made.
     pub p: Option<f64>,
-    /// Samples that the baseline has and the model does not; none where samples are not paired or are not yes or no.
+    /// Samples that the baseline gets right and the model does not; none if samples are not paired or are not yes or no.
     pub lost: Option<usize>,
 }
 
 impl Difference {
-    /// Whether the model is smaller than its baseline by at most `limit`. A model that lost no sample of its baseline's has not
-    /// dropped, however few samples there are: the same model must pass its own gate.
+    /// Whether the model is below its baseline by at most `limit`. A model that lost none of the samples that its baseline gets
+    /// right has not dropped, however few samples there are: a model must pass its own gate.
     pub fn drops_at_most(&self, limit: f64) -> Decision {
         match self.lost {
             Some(0) => Decision::Kept,
@@ -201,9 +201,9 @@ pub fn wilson_at(successes: usize, n: usize, confidence: Confidence) -> Estimate
     Estimated { estimate: share, lower, upper, n }
 }
 
-/// Whether the share that so many successes of `n` samples stand for is at least `limit`: by [`wilson`], and by the exact binomial test
-/// where that interval lies below the limit. Near 1 the interval is too short: 99 of 100 would break a limit of 99.9 %, which a model
-/// that keeps it does in one of ten cases.
+/// Whether a share of which `successes` of `n` samples were seen is at least `limit`: by [`wilson`], and if its interval is below the
+/// limit, also by the exact binomial test. Near 1 the interval is too short: 99 of 100 would be below a limit of 99.9 %, although a
+/// model whose share is 99.9 % has at most 99 successes in one of ten cases.
 ///
 /// # Panics
 /// As [`wilson`].
@@ -232,7 +232,7 @@ pub fn mean(values: &[f64]) -> Estimated {
     Estimated::with_standard_error(mean, standard_error, values.len(), Confidence::TwoSided)
 }
 
-/// The difference of two shares on the same samples: `model` less `baseline`.
+/// The difference of two shares on the same samples: `model` minus `baseline`.
 ///
 /// # Panics
 /// When there are no samples, or not the same number of both.
@@ -269,7 +269,7 @@ pub fn paired_shares_at(baseline: &[bool], model: &[bool], confidence: Confidenc
     }
 }
 
-/// The difference of two means on the same samples: `model` less `baseline`, by Student's interval of the differences.
+/// The difference of two means on the same samples: `model` minus `baseline`, by Student's interval of the differences.
 ///
 /// # Panics
 /// When there are no samples, or not the same number of both.
@@ -279,7 +279,7 @@ pub fn paired_means(baseline: &[f64], model: &[f64]) -> Difference {
     Difference::of(mean(&differences), Confidence::TwoSided)
 }
 
-/// The difference of two shares on different samples: `model` less `baseline`, whose intervals have that confidence.
+/// The difference of two shares on different samples: `model` minus `baseline`. Their intervals have this confidence.
 pub fn unpaired_shares(baseline: &Estimated, model: &Estimated, confidence: Confidence) -> Difference {
     let difference = model.estimate - baseline.estimate;
     let step = confidence.continuity() * (1.0 / model.n as f64 + 1.0 / baseline.n as f64);
@@ -297,15 +297,15 @@ pub fn unpaired_shares(baseline: &Estimated, model: &Estimated, confidence: Conf
 }
 
 impl Difference {
-    /// Of an estimate that is the mean of differences, whose interval has that confidence.
+    /// The difference of an estimate that is a mean of differences. Its interval has this confidence.
     pub fn of(estimated: Estimated, confidence: Confidence) -> Self {
         let Estimated { estimate, lower, upper, n } = estimated;
         Self { difference: estimate, lower, upper, confidence, n, p: None, lost: None }
     }
 }
 
-/// McNemar's exact test: the two-sided probability that of so many samples that changed at least as uneven a part was lost, if
-/// losing and gaining were equally likely.
+/// McNemar's exact test: the two-sided probability of a split of the changed samples that is at least as uneven, if losing and
+/// gaining a sample were equally likely.
 ///
 /// ```
 /// use spadework_probe::intervals::mcnemar;

@@ -1,8 +1,8 @@
-//! What a model has said, kept so that probes that were interrupted go on where they were.
+//! The answers of a model, stored so that interrupted probes can continue where they were.
 //!
-//! Probes are a fixed sequence of questions to the model, each made from the answers before it. So the answers are all that has to be
-//! kept: asked again, a question is answered from the journal, and everything else follows as it did. Answers about samples that are
-//! done are replaced by what was found of these. A question is identified by the numbers of its rows, so answers to others are never used.
+//! Probes are a fixed sequence of questions to the model, and each depends on the previous answers. So it is enough to store the answers:
+//! in the next run, the journal answers the same questions, and everything else follows. For samples that are done, their results replace
+//! the answers. A question is identified by the numbers of its rows, so answers to other questions are never used.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl Answer {
         }
     }
 
-    /// The outputs of so many rows; `None` where the answer is something else.
+    /// The outputs of so many rows; `None` if the answer is something else.
     pub(crate) fn into_outputs(self, rows: usize) -> Option<Samples<'static>> {
         match self {
             Answer::Singles { dim, values } => Samples::from_f32(rows, dim, values).ok(),
@@ -42,7 +42,7 @@ impl Answer {
         }
     }
 
-    /// The margins of so many rows; `None` where the answer is something else.
+    /// The margins of so many rows; `None` if the answer is something else.
     pub(crate) fn into_margins(self, rows: usize) -> Option<Vec<f64>> {
         match self {
             Answer::Margins(margins) if margins.len() == rows => Some(margins),

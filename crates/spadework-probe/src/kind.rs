@@ -44,12 +44,12 @@ pub enum ProbeKind {
     Search,
     /// At random, a sign for every number: the highest frequencies.
     Pixel,
-    /// At random, a sign for every square of that side in every channel.
+    /// At random, a sign for every square of this side in every channel.
     Block {
         /// Side of a square.
         side: usize,
     },
-    /// At random, waves of at most so many cycles over the image: the lowest frequencies.
+    /// At random, waves of at most this many cycles over the image: the lowest frequencies.
     Smooth {
         /// Most cycles along each side.
         cycles: usize,
@@ -69,7 +69,7 @@ impl fmt::Display for ProbeKind {
 
 /// Perturbations of one size and kind, such as `linf:0.1`, `linf:8/255:block:2`, `linf:0.1sd` or `l2:0.5:pixel`.
 ///
-/// Holding one proves: the radius is positive and finite, and so are side and cycles.
+/// Invariants: the radius, the side and the cycles are positive and finite.
 ///
 /// ```
 /// use spadework_probe::{Probe, ProbeKind, ProbeNorm};

@@ -1,5 +1,5 @@
-//! Margins: how far a classifier's decision is ahead of the next class. They need no graph, and every score of samples must be
-//! compared with them.
+//! Margins: by how much the output of a classifier's decision exceeds that of the next class. They need no graph, and every
+//! score of samples must be compared with them.
 
 use spadework::error::Result;
 use spadework::samples::{Samples, Values};
@@ -10,9 +10,9 @@ use crate::accuracy::are_classes;
 /// Which margin is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MarginKind {
-    /// The largest output less the second largest: never negative.
+    /// The largest output minus the second largest: never negative.
     Predicted,
-    /// The output of a sample's own label less the largest other: negative where the classifier is wrong.
+    /// The output of a sample's own label minus the largest other: negative if the classifier is wrong.
     Labeled,
 }
 
@@ -20,8 +20,7 @@ spadework::words! { written MarginKind { Predicted = "predicted", Labeled = "lab
 
 /// The margin of every sample, in the unit of the outputs.
 ///
-/// Holding one proves that the outputs have at least two columns. Only the caller knows whether these columns are
-/// classes.
+/// The outputs have at least two columns. Only the caller knows whether these columns are classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Margins {
     kind: MarginKind,
@@ -29,10 +28,10 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// The margins of the labels where there are labels and the outputs are their classes
-    /// ([`accuracy`](crate::accuracy())), those of the predictions otherwise.
+    /// The margins of the labels if there are labels and the outputs are their classes ([`accuracy`](crate::accuracy())),
+    /// and otherwise those of the predictions.
     ///
-    /// `None` where the outputs have a single column.
+    /// `None` if the outputs have a single column.
     ///
     /// # Errors
     /// When there is not one label per sample.
@@ -65,7 +64,7 @@ impl Margins {
         Ok(Some(Self { kind, values }))
     }
 
-    /// Which margins they are.
+    /// Which kind of margins they are.
     pub fn kind(&self) -> MarginKind {
         self.kind
     }
@@ -81,7 +80,7 @@ impl Margins {
         largest(&fragile, fragile.len())
     }
 
-    /// How they are spread.
+    /// Their mean and quantiles.
     ///
     /// # Panics
     /// Never: samples are never empty.

@@ -1,8 +1,8 @@
 //! Neighborhood overlap with its confidence interval: the share of input neighbors that are output neighbors too.
 //!
 //! It is a mean over samples, each weighted by its number of neighbors, so its standard error costs nothing compared with the graphs, and
-//! the same samples under two models make a paired difference. [`EdgeMean`] says how the dependence between neighbors counts;
-//! `tests/overlap_coverage.rs` measures how often the intervals hold.
+//! two models on the same samples have a paired difference. [`EdgeMean`] explains how the dependence between neighbors is taken into
+//! account; `tests/overlap_coverage.rs` measures how often the intervals hold.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ impl NeighborhoodOverlap {
         Estimated::with_standard_error(mean, standard_error, nodes, Confidence::TwoSided).within_unit()
     }
 
-    /// The overlap of the samples of each of some groups; `groups` says which of `count` groups every sample belongs to. None for a group
-    /// whose samples have no neighbors.
+    /// The overlap of groups of samples; `groups` says which of `count` groups every sample belongs to. None for a group whose samples
+    /// have no neighbors.
     ///
     /// # Panics
     /// When there is not one group per sample, or a group is not below `count`.
@@ -59,7 +59,7 @@ impl NeighborhoodOverlap {
         means.map(estimate).collect()
     }
 
-    /// This overlap less that of another model on the same input graph, paired by samples.
+    /// This overlap minus that of another model on the same input graph, paired by samples.
     ///
     /// # Panics
     /// When the other model has another number of samples.
@@ -67,7 +67,7 @@ impl NeighborhoodOverlap {
         self.less_shares(other.samples.shares(), Confidence::TwoSided)
     }
 
-    /// This overlap less that of another model on the same input graph, whose shares are known sample by sample.
+    /// This overlap minus that of another model on the same input graph, given by its share for every sample.
     ///
     /// # Panics
     /// When there is not one share per sample.

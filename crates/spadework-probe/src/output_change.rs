@@ -3,8 +3,8 @@
 //! For a sample x, a search looks for the x' with ‖x' − x‖ ≤ ε that moves the outputs furthest: every number of x is moved by +step
 //! or −step, and the signs of smaller and smaller runs of numbers are flipped if that moves the outputs further. Changes are
 //! Euclidean lengths in units of a spread (the standard deviation of the targets, or of the outputs), so that 1 is as much as
-//! samples typically differ. What is found is a lower bound of the largest change. Of a linear model yᵀ = wᵀx it is ε‖w‖₁ once runs
-//! are single numbers.
+//! samples typically differ. The largest change found is a lower bound of the largest possible change. For a linear model y = wᵀx,
+//! it reaches ε‖w‖₁ once runs are single numbers.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -36,7 +36,7 @@ pub struct ProbedOutputs {
     pub spread: f64,
 }
 
-/// How far the outputs of one sample were moved.
+/// How far probes moved the outputs of one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct OutputChange {
@@ -56,7 +56,7 @@ pub struct OutputChange {
 /// use spadework::{Samples, Silent};
 /// use spadework_probe::{Error, ProbeParams, probe_regressor, spread};
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
-///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
+///     let Values::F32(x) = rows.values() else { unreachable!("probes are in single precision") };
 ///     let outputs: Vec<f32> = x.chunks_exact(2).map(|x| 3.0 * x[0] - x[1]).collect();
 ///     Ok(Samples::from_f32(rows.len(), 1, outputs)?)
 /// };

@@ -1,8 +1,8 @@
-//! Pilots: a few samples of a network that are searched much longer than the others.
+//! Pilots: a few samples of a network whose search is much longer than that of the others.
 //!
-//! How much more of its margin a sample would lose in a longer search differs between networks many times over, and little between the samples of
-//! one network. So a few of the samples that survive the first probes go on to eight times as many probes as others may have, and go on where
-//! they are lost. What they lose meanwhile says what the others would lose.
+//! How much more of its margin a sample would lose in a longer search varies greatly between networks, but little between the samples of one
+//! network. So a few of the samples that survive the first probes get eight times as many probes as the others, even if they lose their class on
+//! the way. What they lose during these probes shows what the others would lose.
 
 use std::collections::BTreeMap;
 

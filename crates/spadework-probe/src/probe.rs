@@ -7,11 +7,11 @@
 //! learns from those before ([`ProbeKind::Search`]). All probes stay in the range of the data: between 0 and 1 if all
 //! inputs do, otherwise between the smallest and the largest number of the inputs.
 //!
-//! Of a linear model, m(x') − m(x) = wᵀ(x' − x): over random signs it has the root mean square ε‖w‖₂, and it is never below
-//! −ε‖w‖₁, which the search comes to once its blocks are single numbers.
+//! For a linear model, m(x') − m(x) = wᵀ(x' − x). Over random signs, its root mean square is ε‖w‖₂. It is never below
+//! −ε‖w‖₁, which the search reaches once its blocks are single numbers.
 //!
-//! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers track
-//! accuracy under attack.
+//! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` shows how well the numbers track accuracy
+//! under attack.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -57,13 +57,13 @@ pub struct ProbeParams {
     pub probe: Probe,
     /// Probes per sample, at most.
     pub probes: usize,
-    /// Samples that are probed, drawn where there are more.
+    /// Samples that are probed, drawn if there are more.
     pub samples: usize,
-    /// A search ends early once more probes could change the share of samples that resist by at most this.
+    /// A search ends early as soon as more probes could change the share of samples that resist by at most this.
     pub precision: Option<f64>,
     /// How the numbers of a sample are arranged; as in a row where `None`.
     pub grid: Option<Grid>,
-    /// How many times the radius every column of the inputs may move, for L∞; 0 leaves it alone. All move alike where `None`.
+    /// How many times the radius every column of the inputs may move, for L∞; 0 leaves it alone. All move alike if `None`.
     pub radii: Option<Arc<[f64]>>,
     /// The category that every column of the inputs belongs to, for L∞: the one-hot columns of the same number change together; 0 is none.
     pub categories: Option<Arc<[usize]>>,
@@ -82,7 +82,7 @@ spadework::with_methods! { ProbeParams {
 } }
 
 impl ProbeParams {
-    /// How many samples are probed by default: a share of them is then known to about 1.5 %.
+    /// How many samples are probed by default; the standard error of a share is then about 1.5 %.
     pub const SAMPLES: usize = 1000;
 
     /// The usual numbers for a probe.
@@ -112,7 +112,7 @@ impl ProbeParams {
         self.most_regressor_evaluations(inputs).saturating_add(pilots.saturating_mul(beyond))
     }
 
-    /// Pilots of a search of so many inputs, at most; none where probes are random.
+    /// Maximum number of pilots of a search for this many inputs; 0 if probes are random.
     pub fn most_pilots(&self, inputs: usize, dim: usize) -> usize {
         let (samples, at_once) = (inputs.min(self.samples), samples_at_once(dim));
         match self.probe.kind() {
@@ -121,7 +121,7 @@ impl ProbeParams {
         }
     }
 
-    /// Probes of a pilot, where inputs have `dim` numbers.
+    /// Probes of a pilot, if inputs have `dim` numbers.
     pub fn pilot_probes(&self, dim: usize) -> usize {
         match self.probe.kind() {
             ProbeKind::Search => pilot_probes(self.probes, dim),
@@ -134,7 +134,7 @@ impl ProbeParams {
         Effort { probes, pilot_probes: self.pilot_probes(dim), precision, norm: self.probe.norm(), goal }
     }
 
-    /// Whether copies and samples can be counted, and the precision is a share: what can be known before there are any inputs.
+    /// Checks what can be checked without inputs: the numbers of probes and samples, and the precision.
     ///
     /// # Errors
     /// [`Error::ProbeCount`], [`Error::Precision`].
@@ -202,7 +202,7 @@ impl ProbeParams {
         Ok(Copies { probe: self.probe, grid, range, columns, seed: self.seed })
     }
 
-    /// What the searches of all samples share; none where copies are random.
+    /// What the searches of all samples share; none if copies are random.
     fn search<E: From<Error>, M: RunRows<E>>(
         &self,
         inputs: &Samples<'_>,
@@ -224,7 +224,7 @@ impl ProbeParams {
         }
     }
 
-    /// The samples to probe, of so many inputs, in their own order.
+    /// The samples to probe out of this many inputs, ascending.
     pub fn chosen(&self, inputs: usize) -> Vec<usize> {
         drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, Purpose::ProbedSamples))
     }
@@ -246,7 +246,7 @@ pub struct Probed {
     classes: usize,
 }
 
-/// What the probes say of the model.
+/// Results of the probes for the model as a whole.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ProbeSummary {
@@ -256,7 +256,7 @@ pub struct ProbeSummary {
     /// the accuracy under the strongest attack of this size, on these samples.
     pub survived: f64,
     /// An estimate of that accuracy, after a search: the share of the probed samples that are right and are expected to
-    /// survive a longer search ([`ProbedSample::chance`]). Of all indices it tracks accuracy under attack most closely.
+    /// survive a longer search ([`ProbedSample::chance`]). Of all numbers, it tracks accuracy under attack most closely.
     pub robust_accuracy: Option<f64>,
     /// The same with its 95 % interval, which covers the choice of the samples and the end of the search.
     pub estimated: Option<Estimated>,
@@ -266,7 +266,7 @@ pub struct ProbeSummary {
     pub margin_ratio: Option<f64>,
 }
 
-/// What the probes say of one sample, for comparisons of models on the same samples.
+/// Results of the probes of one sample, for comparisons of models on the same samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProbeOutcome {
@@ -274,8 +274,8 @@ pub struct ProbeOutcome {
     pub index: usize,
     /// Whether it is right (of any class, without labels) and keeps its class on every probe.
     pub survived: bool,
-    /// Whether it is among the samples with the largest chances to resist the strongest attack, as many as the estimate
-    /// says; none after random probes.
+    /// Whether it is among the samples with the largest chances of resisting the strongest attack; as many samples are
+    /// counted as the estimate says. None after random probes.
     pub robust: Option<bool>,
 }
 
@@ -285,7 +285,7 @@ impl Probed {
         self.inputs
     }
 
-    /// The smallest margin of every input over its probes; `None` where it was not probed.
+    /// The smallest margin of every input over its probes; `None` if it was not probed.
     pub fn lowest_margins(&self) -> Vec<Option<f64>> {
         let mut margins = vec![None; self.inputs];
         for sample in &self.samples {
@@ -294,8 +294,8 @@ impl Probed {
         margins
     }
 
-    /// The samples that are right (of any class, without labels) and lose their class on a probe, those of the largest margin
-    /// first; `labels` are those of all inputs.
+    /// The samples that are right (of any class, without labels) and lose their class on a probe, largest margin first;
+    /// `labels` are those of all inputs.
     ///
     /// # Errors
     /// When there is not one label per input.
@@ -306,7 +306,7 @@ impl Probed {
         Ok(changed)
     }
 
-    /// The whole in a few numbers; `labels` are those of all inputs.
+    /// The results for the model as a whole; `labels` are those of all inputs.
     ///
     /// # Errors
     /// When there is not one label per input.
@@ -327,7 +327,7 @@ impl Probed {
         })
     }
 
-    /// What became of every probed sample, in ascending order; `labels` are those of all inputs.
+    /// The outcome of every probed sample, in ascending order; `labels` are those of all inputs.
     ///
     /// # Errors
     /// When there is not one label per input.
@@ -371,16 +371,16 @@ struct Right<'a> {
     is_labeled: bool,
 }
 
-/// Probes a classifier: the margins of samples, and what is left of them on perturbed copies.
+/// Probes a classifier: the margins of samples, and what perturbed versions of the samples leave of them.
 ///
-/// The model is a black box that turns rows into outputs, one row each; it is given a few thousand rows at a time at most, and
-/// outputs are used up before the next are made. Copies are in single precision. They depend on the seed and on the sample's index
-/// alone, so the result is the same for any number of threads as far as the model's outputs are.
+/// The model is a black box that turns rows into outputs, one row each; it gets at most a few thousand rows at a time. Probes are
+/// in single precision. They only depend on the seed and the index of the sample, so the result is the same for any number of
+/// threads if the outputs of the model are.
 ///
 /// # Errors
 /// [`Error::ProbeCount`] and [`Error::ProbeGrid`] when the parameters do not fit, [`Error::NoMargin`] when the model has a
-/// single output, [`Error::Core`] when it does not answer every row or the monitor stops the run, and whatever
-/// the model returns.
+/// single output, [`Error::Core`] when it does not return one row per row or the monitor stops the run, and whatever the
+/// model returns.
 ///
 /// ```
 /// use spadework::samples::Values;
@@ -388,7 +388,7 @@ struct Right<'a> {
 /// use spadework_probe::{Error, ProbeParams, probe_model};
 /// // Two classes by the sign of x₁ + x₂; at a distance of 0.3 in every number, (0.2, 0.2) can be lost, (1, 1) cannot.
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
-///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
+///     let Values::F32(x) = rows.values() else { unreachable!("probes are in single precision") };
 ///     let outputs: Vec<f32> = x.chunks_exact(2).flat_map(|x| [x[0] + x[1], -x[0] - x[1]]).collect();
 ///     Ok(Samples::from_f32(rows.len(), 2, outputs)?)
 /// };
@@ -410,13 +410,13 @@ pub fn probe_model<E: From<Error>, M: RunRows<E>>(
     probe_chosen(inputs, &chosen, &chosen, model, params, monitor, None).map(|(probed, _)| probed)
 }
 
-/// The first copy that takes its class from each of some samples, as [`probe_model`] has found it with the same parameters; none of
-/// samples that hold. Copies are made of the samples named alone; a search in L2 begins with what all samples that were probed show, so
-/// that these go through the model once more themselves. Any of the samples may have been a pilot, so all are searched as long as pilots are, until they
-/// are lost: a sample may be broken here that held after fewer probes.
+/// The first probe on which each of some samples loses its class, as [`probe_model`] found it with the same parameters; none for samples that
+/// survive. Only the named samples are probed. But a search in L2 begins with directions from all probed samples, so these go through the model once
+/// more. Any of the named samples may have been a pilot, so all are searched for as long as pilots are. So a sample may be lost here that survived
+/// with fewer probes.
 ///
 /// # Errors
-/// As [`probe_model`]. Samples that there are not are left out.
+/// As [`probe_model`]. Samples that do not exist are left out.
 pub fn broken_variants<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     samples: &[usize],
@@ -586,12 +586,13 @@ fn scatter<E: From<Error>, M: RunRows<E>>(
     Ok(found)
 }
 
-/// Probes a classifier by random copies, and keeps everything that goes through it: samples and copies as one set, the manifold
-/// at the scale of the probes, with their outputs, in single precision. Of every few thousand samples, the samples come first, then the first copy of
-/// each, then the second and so on.
+/// Probes a classifier with random probes and keeps everything that goes through it, in single precision: samples and probes as one set (the manifold
+/// at the scale of the probes), with their outputs. The set consists of blocks of a few thousand samples. In each block, the samples come first, then
+/// the first probe of each, then the second, and so on.
 ///
 /// # Errors
-/// [`Error::ProbedManifold`] for a search, whose copies are no cloud around a sample; otherwise as [`probe_model`].
+/// [`Error::ProbedManifold`] for a search, whose probes are not spread at random around a sample; otherwise as
+/// [`probe_model`].
 pub fn probed_manifold<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     mut model: M,

@@ -1,4 +1,4 @@
-//! Between which numbers samples stay.
+//! The range of numbers that probes stay in.
 
 /// The numbers of samples stay between these.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -19,31 +19,31 @@ use crate::smoothness::{ClassResiduals, Smoothness};
 use crate::task::{OutputKind, Task};
 use crate::unevenness::Unevenness;
 
-/// What is known of the samples besides their node scores.
+/// What is known about the samples in addition to their node scores.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SampleFacts {
-    /// The share of the samples that are right; `None` where labels and outputs do not go together.
+    /// The share of the samples that are right; `None` if labels and outputs do not match.
     pub accuracy: Option<f64>,
-    /// Which samples are right, likewise.
+    /// Which samples are right; `None` likewise.
     pub correct: Option<Vec<bool>>,
-    /// The label that every sample is taken for, likewise.
+    /// The predicted label of every sample; `None` likewise.
     pub predicted: Option<Vec<i64>>,
-    /// The margin of every sample; `None` where the outputs are a graph or single numbers.
+    /// The margin of every sample; `None` if the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
     /// How many of its input neighbors every sample keeps, with the requested k.
     pub overlap: NeighborhoodOverlap,
-    /// How smooth the outputs are over the input graph; `None` where they are a graph, single numbers, or by the labels no classes.
+    /// How smooth the outputs are over the input graph; `None` if they are a graph, single numbers, or not classes according to
+    /// the labels.
     pub smoothness: Option<Smoothness>,
-    /// Agreement and roughness as one number with its interval; `None` likewise, and where outputs do not vary within
-    /// classes.
+    /// Agreement and roughness as one number with its interval; `None` likewise, and if outputs do not vary within classes.
     pub unevenness: Option<Unevenness>,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
 
 impl SampleFacts {
-    /// Finds them for the samples of a report.
+    /// Computes them for the samples of a report.
     ///
     /// # Errors
     /// As [`Fragility::of`].
@@ -116,8 +116,8 @@ impl SampleFacts {
         })
     }
 
-    /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of
-    /// each, in the same order, have shown, and empty where there were none.
+    /// Computes them for every model of a comparison, in its order. `models` are the compared models. `probed` has the margins
+    /// that the probes of each model left, in the same order; it is empty if there were none.
     ///
     /// # Errors
     /// As [`Fragility::of`], with the name of the model.

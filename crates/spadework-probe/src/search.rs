@@ -1,4 +1,4 @@
-//! Probes that learn from each other: a search in the box of L∞ or in the ball of L2. The model stays a black box.
+//! Probes that learn from each other: a search in the box of L∞ or in the ball of L2, without gradients.
 
 use spadework::random::{Purpose, stream};
 

@@ -1,17 +1,16 @@
 //! How smooth a classifier is over its input graph: what the arrays alone say about robustness, without a model to run.
 //!
-//! Both numbers look at the edges of the input graph, which join samples that lie close together, and at the outputs at their two
-//! ends. With c_p the class predicted for sample p, and r_p what is left of its outputs after their own mean and the mean of its
-//! class are subtracted,
+//! Both numbers compare the outputs at the two ends of the edges of the input graph, which connect nearby samples. With c_p the
+//! predicted class of sample p, and r_p its outputs minus their own mean and minus the mean of its predicted class,
 //!
 //! ```text
 //! agreement = #{(p,q) : c_p = c_q} / #{(p,q)}
 //! roughness = mean over the edges (p,q) with c_p = c_q of ‖r_p − r_q‖² / mean over the samples p of ‖r_p‖²
 //! ```
 //!
-//! The first says how often a decision changes between neighbors, the second how unevenly the outputs vary where it
-//! does not: 2 where neighbors have no more in common than any two samples of a class, 0 where they are alike. Neither
-//! depends on the scale of the outputs. Models are ranked by both, as their [`Unevenness`](crate::Unevenness).
+//! The first says how often the decision stays the same between neighbors. The second says how much the outputs vary if it
+//! does: 2 if neighbors have no more in common than any two samples of a class, 0 if they are equal. Neither depends on the
+//! scale of the outputs. Models are ranked by both, as their [`Unevenness`](crate::Unevenness).
 //! `docs/what-the-scores-mean.md` says how closely they track accuracy under attack.
 
 use spadework::graph::Graph;
@@ -25,13 +24,13 @@ use crate::accuracy::predictions;
 pub struct Smoothness {
     /// The share of input edges whose two samples get the same class; larger is more robust.
     pub agreement: f64,
-    /// What the outputs vary along an edge within a class, relative to what they vary within classes at all; smaller is more
-    /// robust. `None` where outputs do not vary within classes, or no edge lies within one.
+    /// How much outputs vary along input edges within a class, relative to their variation within classes; smaller is more
+    /// robust. `None` if outputs do not vary within classes, or no edge lies within one.
     pub roughness: Option<f64>,
 }
 
 impl Smoothness {
-    /// Measures the outputs over the edges of the input graph. `None` where the outputs have a single column, or the graph has no edge.
+    /// Measures the outputs over the edges of the input graph. `None` if the outputs have a single column, or the graph has no edge.
     ///
     /// # Panics
     /// Where there is not one output per node of the graph.

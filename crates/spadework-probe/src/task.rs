@@ -19,7 +19,7 @@ pub enum Task {
     Auto,
     /// One number per class, or one for two classes.
     Classes,
-    /// Coordinates: no class leads.
+    /// Coordinates: there are no classes.
     Embedding,
     /// Numbers that are predicted: there are no classes, and probes measure how far the numbers move.
     Regression,
@@ -37,12 +37,12 @@ spadework::words! { Task {
     Regression = "regression",
 } }
 
-/// What outputs are, once they are there.
+/// What given outputs are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OutputKind {
     /// One column per class.
     Classes,
-    /// One column z for two classes, of which the second is meant above the threshold: the same as the columns −z and z.
+    /// One column z for two classes: the second if z is above the threshold. This is the same as the columns −z and z.
     TwoClasses {
         /// 0, or 0.5 where all outputs are probabilities.
         threshold: f64,
@@ -91,7 +91,7 @@ impl OutputKind {
         Self::TwoClasses { threshold: if are_probabilities { 0.5 } else { 0.0 } }
     }
 
-    /// The outputs with one column per class; none where there are no classes.
+    /// The outputs with one column per class; none if there are no classes.
     ///
     /// # Errors
     /// Never, for outputs that are samples.
@@ -103,7 +103,7 @@ impl OutputKind {
         })
     }
 
-    /// The same of outputs that are handed over; outputs without classes stay as they are.
+    /// The same for owned outputs; outputs without classes are returned unchanged.
     ///
     /// # Errors
     /// As [`classes`](Self::classes).
@@ -114,7 +114,7 @@ impl OutputKind {
         }
     }
 
-    /// How many classes there are, for outputs of so many columns.
+    /// Number of classes of outputs with this many columns.
     pub fn class_count(self, columns: usize) -> usize {
         match self {
             Self::TwoClasses { .. } => 2,
@@ -122,7 +122,7 @@ impl OutputKind {
         }
     }
 
-    /// The label that every sample is taken for, by the classes of its outputs; `None` where [`accuracy`](crate::accuracy()) is.
+    /// The label that the outputs predict for every sample; `None` if [`accuracy`](crate::accuracy()) is.
     ///
     /// # Errors
     /// When there is not one label per sample.

@@ -1,13 +1,13 @@
 //! Unevenness: how much the outputs of a classifier change between neighboring inputs, as one number with its confidence interval.
 //!
-//! With the agreement A and the roughness R of [`Smoothness`], it is U = R + (1 − A): what outputs vary between neighbors within a
-//! class, plus how often the class changes between neighbors. 0 where neither happens; smaller is more robust. Of the numbers that need
-//! only arrays, it is the one that models are ranked by: `docs/what-the-scores-mean.md` says how it was chosen.
+//! With the agreement A and the roughness R of [`Smoothness`], it is U = R + (1 − A): how much outputs vary between neighbors within
+//! a class, plus how often the class changes between neighbors. It is 0 if neither happens; smaller is more robust. Of the numbers
+//! that need only arrays, models are ranked by this one. `docs/what-the-scores-mean.md` explains how it was chosen.
 //!
 //! Its standard error is that of a linear approximation. With s_e = 1 on edges within a class and 0 on others, d_e = ‖r_p − r_q‖²,
 //! D the mean of d_e within classes and V the mean of ‖r_p‖², so that R = D / V, an edge changes U by
-//! s_e (d_e − D) / (A V) − (s_e − A), and a sample by −R (‖r_p‖² − V) / V. [`EdgeMean`] says how the dependence between neighbors counts;
-//! `tests/overlap_coverage.rs` measures how often the intervals hold.
+//! s_e (d_e − D) / (A V) − (s_e − A), and a sample by −R (‖r_p‖² − V) / V. [`EdgeMean`] explains how the dependence between neighbors is
+//! taken into account; `tests/overlap_coverage.rs` measures how often the intervals hold.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Unevenness {
 }
 
 impl Unevenness {
-    /// Measures the outputs over the edges of the input graph. `None` where they have no roughness: a single column, no edge within a
+    /// Measures the outputs over the edges of the input graph. `None` if they have no roughness: a single column, no edge within a
     /// class, or outputs that do not vary within classes.
     ///
     /// # Panics
@@ -88,8 +88,8 @@ impl Unevenness {
         Estimated { lower: found.lower.max(0.0), ..found }
     }
 
-    /// How much more even these outputs are than those of another model on the same input graph, paired by samples: the other number less
-    /// this one.
+    /// How much more even these outputs are than those of another model on the same input graph, paired by samples: the other number
+    /// minus this one.
     ///
     /// # Panics
     /// When the other model has another number of samples.

@@ -1,8 +1,8 @@
-//! Variants that the caller makes, for inputs that are not numbers on a scale: words, categories, sequences.
+//! Variants made by the caller, for inputs that are not numbers on a scale: words, categories, sequences.
 //!
-//! A function turns the probed samples into their i-th variant. The model is run on the samples and on every variant, and what is
-//! counted is how often each sample has another class. The run ends early once more variants of the same samples would hardly move the
-//! share that keeps its class.
+//! A function turns the probed samples into their i-th variant. The model is run on the samples and on every variant, and Spadework
+//! counts how often each sample has another class. The run ends early as soon as more variants of the same samples would hardly change
+//! the share that keeps its class.
 
 use rand::RngExt;
 use spadework::Samples;
@@ -32,9 +32,10 @@ const REACH: f64 = 1.959_963_984_540_054;
 pub struct VariantParams {
     /// Variants per sample, at most.
     pub variants: usize,
-    /// Samples that are probed, drawn where there are more.
+    /// Samples that are probed, drawn if there are more.
     pub samples: usize,
-    /// The run ends early where more variants of the same samples would move the share that keeps its class by at most this (95 %).
+    /// The run ends early as soon as more variants of the same samples would change the share that keeps its class by at most this,
+    /// with 95 % confidence.
     pub precision: f64,
     /// Seed of everything random.
     pub seed: u64,
@@ -54,7 +55,7 @@ spadework::with_methods! { VariantParams {
 } }
 
 impl VariantParams {
-    /// Whether variants and samples can be counted, and the precision is a share.
+    /// Checks the numbers of variants and samples, and that the precision is a share.
     ///
     /// # Errors
     /// [`Error::ProbeCount`], [`Error::Precision`].
@@ -82,7 +83,7 @@ impl VariantParams {
     }
 }
 
-/// What the variants of one sample have shown.
+/// Results of the variants of one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct VariedSample {
@@ -116,7 +117,7 @@ pub struct Varied {
     classes: usize,
 }
 
-/// What the variants say of the model.
+/// Results of the variants for the model as a whole.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct VariedSummary {
@@ -134,12 +135,12 @@ impl Varied {
         self.inputs
     }
 
-    /// Whether the run ended before the variants asked for.
+    /// Whether the run ended before the requested number of variants.
     pub fn stopped_early(&self) -> bool {
         self.variants < self.params.variants
     }
 
-    /// The smallest margin of every input over its variants; `None` where it was not probed.
+    /// The smallest margin of every input over its variants; `None` if it was not probed.
     pub fn lowest_margins(&self) -> Vec<Option<f64>> {
         let mut margins = vec![None; self.inputs];
         for sample in &self.samples {
@@ -171,7 +172,7 @@ impl Varied {
         })
     }
 
-    /// The whole in a few numbers; `labels` are those of all inputs.
+    /// The results for the model as a whole; `labels` are those of all inputs.
     ///
     /// # Errors
     /// When there is not one label per input.
@@ -194,15 +195,16 @@ impl Varied {
 
 /// Runs a classifier on variants of some samples and counts what changes.
 ///
-/// `perturb` is given the samples that are probed, the number of the variant and its seed, and returns as many rows of as many numbers.
-/// The same seed gives the same result, as far as the model and `perturb` depend on nothing else.
+/// `perturb` gets the probed samples, the number of the variant and its seed, and returns an array of the same shape. The same seed
+/// gives the same result if the model and `perturb` depend on nothing else.
 ///
 /// # Errors
 /// [`Error::ProbeCount`] and [`Error::Precision`] when the parameters do not fit, [`Error::NoMargin`] when the model has a single output,
 /// [`Error::VariantShape`] when a variant has another shape, [`Error::Core`] when the monitor stops the run, and whatever the model and
 /// `perturb` return.
 ///
-/// Where the monitor has a place for parts, an interrupted run goes on there. The place must tell models and `perturb` apart.
+/// If the monitor has a place for parts, an interrupted run continues from them. The place must distinguish different models
+/// and different functions `perturb`.
 ///
 /// ```
 /// use spadework::{Samples, Silent};

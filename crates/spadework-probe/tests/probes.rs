@@ -17,7 +17,7 @@ const DIM: usize = 24;
 fn singles<'a>(samples: &'a Samples<'_>) -> &'a [f32] {
     match samples.values() {
         Values::F32(values) => values,
-        _ => panic!("copies are in single precision"),
+        _ => panic!("probes are in single precision"),
     }
 }
 

@@ -166,7 +166,7 @@ pub(crate) fn pairs(
     PyArray1::from_vec(py, ends).reshape([count, 2])
 }
 
-/// The edges of a graph and their weights, `None` where all are 1.
+/// The edges of a graph and their weights, `None` if all are 1.
 pub(crate) fn set_graph(result: &Bound<'_, PyDict>, side: &str, graph: &Graph) -> PyResult<()> {
     let py = result.py();
     let edges: Vec<(u32, u32)> = graph.edges().map(|(p, q, _)| (p, q)).collect();

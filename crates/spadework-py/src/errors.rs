@@ -88,7 +88,7 @@ pub(crate) fn without_panics<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal_error(&*panic)))
 }
 
-/// The exception of a problem that has no answer as posed; none where the call itself is wrong.
+/// The exception of a problem that has no answer as posed; none if the call itself is wrong.
 fn ill_posed(
     py: Python<'_>,
     (kind, error, model): (Kind, &CoreError, Option<&str>),

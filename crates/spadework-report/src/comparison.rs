@@ -28,7 +28,7 @@ pub struct ComparedModels<'a> {
     pub document: &'a CompareDocument,
     /// The result as it was computed.
     pub comparison: &'a Comparison,
-    /// Numbers next to the scores of the samples by every model, in the order of the comparison, where they are known.
+    /// More numbers about the samples for every model, in the order of the comparison, if they are known.
     pub columns: &'a [SampleColumns<'a>],
     /// The samples, and how the page shows them.
     pub samples: PageSamples<'a>,
@@ -47,10 +47,10 @@ pub fn comparison_page(
     filled(&page(models.document, Some(&explorer), origin, None))
 }
 
-/// The page of a comparison whose arrays are not there any more: what its document says.
+/// The page of a comparison whose arrays are gone, from its document.
 ///
 /// # Errors
-/// When the page cannot be filled, which would be our mistake.
+/// When the template fails, which would be our mistake.
 pub fn comparison_page_of_document(document: &CompareDocument, origin: &Origin, why: &str) -> Result<String> {
     filled(&page(document, None, origin, Some(why.to_owned())))
 }
@@ -238,7 +238,7 @@ fn page(
     }
 }
 
-/// What was tried against models that are not ranked by it, and what would give better evidence.
+/// Which attacks were tried on models that are not ranked by them, and what would give better evidence.
 pub fn attacks_tried(document: &CompareDocument) -> String {
     let models = &document.models;
     let names = |is: fn(&ModelDocument) -> bool| -> Vec<&str> {

@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The numbers that the page is made of.
+    /// The numbers of the page cannot be computed.
     #[error(transparent)]
     Core(#[from] spadework::Error),
     /// A figure that cannot be drawn.
@@ -16,7 +16,7 @@ pub enum Error {
     /// Pictures that cannot be packed.
     #[error("the pictures could not be packed: {0}")]
     Pictures(#[from] png::EncodingError),
-    /// A format of figures that is none.
+    /// An unknown format of figures.
     #[error("a figure's format must be svg, png or pdf, got `{got}`")]
     UnknownFormat {
         /// The word.

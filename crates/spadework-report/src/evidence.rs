@@ -1,6 +1,6 @@
 //! Numbers about a model, each with how well it tracks accuracy under attack.
 //!
-//! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
+//! The sentences are those of docs/what-the-scores-mean.md, which has the measurements. A test compares the two.
 
 use spadework::scores::Spread;
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
@@ -15,7 +15,7 @@ use crate::page::{Table, TableCell};
 /// A number about a model.
 struct Number {
     name: &'static str,
-    /// As text; none where it is not known.
+    /// As text; none if it is not known.
     of: fn(&FactsDocument) -> Option<TableCell>,
     evidence: &'static str,
     /// Whether models are ranked by it, or could be.
@@ -195,7 +195,7 @@ pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
     ranking().map(|known| known.name)
 }
 
-/// The row of a model under [`columns`]; empty where a number is not known.
+/// The row of a model under [`columns`]; empty if a number is not known.
 pub(crate) fn row(facts: &FactsDocument) -> impl Iterator<Item = TableCell> {
     ranking().map(|known| (known.of)(facts).unwrap_or_default())
 }

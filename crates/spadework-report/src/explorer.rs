@@ -1,4 +1,4 @@
-//! What the page's script works on: one JSON object with packed columns.
+//! The data of the page's script: one JSON object with packed columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,7 +102,7 @@ impl ExplorerLabels {
     }
 }
 
-/// The names of some labels, and the position of each label among them; none where a page cannot tell so many apart.
+/// The names of some labels, and the position of each label among them; none if a page cannot tell so many apart.
 fn named_positions(ids: &[i64], labels: &Labels) -> Option<(Vec<String>, Vec<u16>)> {
     let distinct: Vec<i64> = ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
     if distinct.len() > usize::from(u16::MAX) {

@@ -47,10 +47,10 @@ impl FromStr for FigureFormat {
 }
 
 impl Chart {
-    /// The figure as the bytes of a file.
+    /// The bytes of the figure's file.
     ///
     /// # Errors
-    /// When the figure cannot be drawn in that format, which would be our mistake.
+    /// When the figure cannot be drawn in this format, which would be our mistake.
     pub fn file(&self, format: FigureFormat) -> Result<Vec<u8>> {
         let svg = self.standalone();
         match format {

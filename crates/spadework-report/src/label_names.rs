@@ -1,4 +1,4 @@
-//! What labels, classes and columns are called.
+//! The names of labels, classes and columns.
 
 use spadework_io::Labels;
 

@@ -12,7 +12,7 @@ use crate::provenance::{Fact, Origin, facts, graphs_made};
 /// The page of a network's layers.
 ///
 /// # Errors
-/// When the page cannot be filled, which would be our mistake.
+/// When the template fails, which would be our mistake.
 pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String> {
     let title =
         origin.title.clone().unwrap_or_else(|| format!("Layers of {}", default_name(&document.model.file)));

@@ -5,7 +5,7 @@
 //! and [`Chart::file`] writes them as SVG, PNG or PDF.
 //!
 //! Templates (`templates/`) have the text and tables of a page, and escape everything; `charts/` makes the charts; `assets/page.js`
-//! draws what a reader can point at from one JSON object (`explorer.rs`).
+//! draws the interactive parts from one JSON object (`explorer.rs`).
 #![forbid(unsafe_code)]
 
 mod charts;
@@ -44,7 +44,7 @@ pub use provenance::Origin;
 pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};
 pub use sweep::{sweep_charts, sweep_page};
 
-/// Figures of numbers from elsewhere, in the manner of the pages.
+/// Figures of other numbers, in the style of the pages.
 pub mod figures {
     pub use crate::charts::{AxisNames, Band, Series, bars, lines, number, pairs, scatter};
 }
@@ -61,28 +61,28 @@ pub struct InputArray<'a> {
 /// Numbers about every sample next to its score, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SampleColumns<'a> {
-    /// By how much its class leads.
+    /// Its margin.
     pub margins: Option<&'a [f64]>,
-    /// How fragile it is compared with the others, from 0 to 1; none where only node scores are known of the samples.
+    /// How fragile it is compared with the others, from 0 to 1; none if only node scores are known.
     pub fragility: Option<&'a [f64]>,
-    /// The label that it is taken for; none where labels and outputs do not go together.
+    /// Its predicted label; none if labels and outputs do not match.
     pub predicted: Option<&'a [i64]>,
 }
 
 /// The samples of a page, and how it shows them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageSamples<'a> {
-    /// Labels, where there are any.
+    /// Labels, if there are any.
     pub labels: Option<&'a Labels>,
     /// The inputs, unless a graph was given in their place.
     pub inputs: Option<InputArray<'a>>,
-    /// What the samples are called, one name each; by their positions otherwise.
+    /// The names of the samples; without them, their positions are used.
     pub ids: Option<&'a [String]>,
-    /// What the numbers of an input are called.
+    /// The names of the columns of the inputs.
     pub columns: Option<&'a [String]>,
-    /// How many pictures the page holds at most.
+    /// Maximum number of pictures on the page.
     pub pictures: Option<usize>,
-    /// Perturbed copies that broke samples.
+    /// Probes that broke samples.
     pub variants: &'a [Variant],
 }
 

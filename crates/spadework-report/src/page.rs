@@ -152,9 +152,9 @@ fn as_script_data<T: Serialize>(value: &T) -> String {
 pub(crate) struct Headline {
     pub(crate) name: String,
     pub(crate) value: String,
-    /// Its interval; empty where there is none.
+    /// Its interval; empty if there is none.
     pub(crate) range: String,
-    /// From 0 to 100 %, as a drawing; empty where it is no share.
+    /// From 0 to 100 %, as a drawing; empty if it is no share.
     pub(crate) bar: String,
     pub(crate) note: String,
     /// Whether better evidence is there: it is written smaller.

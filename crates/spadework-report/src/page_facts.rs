@@ -1,4 +1,4 @@
-//! What a page shows of a model beyond its scores: places of the samples, distances of pairs, the thin cut.
+//! What a page shows of a model in addition to its scores: positions of the samples, distances of pairs, the sparsest cut.
 
 use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
 use spadework::pipeline::permuted_score;
@@ -46,7 +46,7 @@ pub struct PageFacts {
 }
 
 impl PageFacts {
-    /// Computes it for a scored model.
+    /// Computes all of it for a scored model.
     ///
     /// # Errors
     /// When one of the numbers cannot be computed, or the monitor stops the work.

@@ -1,7 +1,7 @@
 //! Drawings as PDF: shapes filled and stroked with plain colors, text as outlines.
 //!
-//! That is all that our charts are made of. Fonts inside of files would bring a font library into the build that takes longer
-//! to compile than all the rest of this crate; anything else is refused rather than left out.
+//! Our charts need nothing else. Embedding fonts would require a font library that takes longer to compile than the rest of
+//! this crate. Anything else is refused, not left out.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

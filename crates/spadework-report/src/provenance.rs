@@ -2,16 +2,16 @@
 
 use spadework_document::RequestDocument;
 
-/// What made a result, as far as the result itself does not say.
+/// The origin of a result, as far as the result itself does not have it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// What the page is called; the name of the model by default.
+    /// The title of the page; by default the name of the model.
     pub title: Option<String>,
     /// The command that made it.
     pub command: Option<String>,
-    /// What the model is called, where the result does not say.
+    /// The name of the model, if the result does not have it.
     pub model: Option<String>,
-    /// What the inputs are called, where the result does not say.
+    /// The name of the inputs, if the result does not have it.
     pub inputs: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn facts<const N: usize>(pairs: [(&str, String); N]) -> Vec<Fact> {
 }
 
 impl Origin {
-    /// The same with names of the model and the inputs, as a user typed them, where there are none yet.
+    /// The same, with these names of the model and the inputs if there are none yet.
     #[must_use]
     pub fn or_named(&self, model: Option<&str>, inputs: Option<&str>) -> Self {
         let or_this = |known: &Option<String>, name: Option<&str>| known.clone().or(name.map(str::to_owned));

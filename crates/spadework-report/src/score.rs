@@ -53,10 +53,10 @@ pub fn score_page(model: &ScoredModel<'_>, facts: &PageFacts, origin: &Origin) -
     filled(&page.with_frame(model.document, origin, Some(&explorer)))
 }
 
-/// The page of a result whose arrays are not there any more: what its document says.
+/// The page of a result whose arrays are gone, from its document.
 ///
 /// # Errors
-/// When the page cannot be filled, which would be our mistake.
+/// When the template fails, which would be our mistake.
 pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &str) -> Result<String> {
     let permuted = document.facts.references.map(|references| references.permuted);
     let charts = charts(document, None);
@@ -73,7 +73,7 @@ pub fn score_charts(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<Chart> {
     charts(model.document, Some((model, facts, labels.as_ref())))
 }
 
-/// The figures that the document of a result has the numbers for.
+/// The figures that can be drawn from the document of a result.
 pub fn score_charts_of_document(document: &ScoreDocument) -> Vec<Chart> {
     charts(document, None)
 }

@@ -11,7 +11,7 @@ use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 /// The page of a sweep.
 ///
 /// # Errors
-/// When the page cannot be filled, which would be our mistake.
+/// When the template fails, which would be our mistake.
 pub fn sweep_page(document: &SweepDocument, origin: &Origin) -> Result<String> {
     let title = origin.title.clone().unwrap_or_else(|| "SPADE score over k".to_owned());
     let frame = Frame::new(title, provenance(document, origin), &document.made.version);

@@ -1,4 +1,4 @@
-//! Perturbed copies that broke their samples, next to the samples.
+//! Probes that broke their samples, next to the samples.
 
 use serde::Serialize;
 use spadework::Samples;

@@ -13,13 +13,13 @@ pub trait Identity: Sync {
     fn feed(&self, take: &mut dyn FnMut(&[u8]));
 }
 
-/// A piece of work, as a place for parts tells it from others.
+/// A piece of work, described so that a place for parts can distinguish it from others.
 pub struct Work<'a> {
-    /// What is done, as a part of a file name.
+    /// What is done; it becomes part of a file name.
     pub name: &'static str,
-    /// Everything that the result depends on besides the data.
+    /// Everything that the result depends on except the data.
     pub parameters: String,
-    /// What it is done to.
+    /// The data that it is done to.
     pub data: &'a dyn Identity,
     key: OnceLock<String>,
 }
@@ -30,7 +30,7 @@ impl<'a> Work<'a> {
         Self { name, parameters, data, key: OnceLock::new() }
     }
 
-    /// The text that stands for the work, made by `digest` when it is asked for first: data may be large.
+    /// The text that identifies the work. `digest` computes it on the first call only, because data may be large.
     pub fn key(&self, digest: impl FnOnce(&Self) -> String) -> &str {
         self.key.get_or_init(|| digest(self))
     }
@@ -38,16 +38,16 @@ impl<'a> Work<'a> {
 
 /// A place where parts of unfinished work are kept between runs.
 pub trait Checkpoints: Sync {
-    /// What an earlier run kept of this work, whole and unchanged; none where there is nothing, or nothing that can be used.
+    /// The complete part that an earlier run stored for this work; none if there is none, or none that can be used.
     fn stored(&self, work: &Work<'_>) -> Option<Vec<u8>>;
 
-    /// Whether it is time to keep something again. Asked often, from many threads; one of them gets yes.
+    /// Whether it is time to store a part again. Called often, from many threads, of which one gets `true`.
     fn is_due(&self) -> bool;
 
-    /// Whether work that took so long is kept when it is done, for as long as later work may be interrupted.
+    /// Whether the result of work that took this long is stored, because later work may be interrupted.
     fn is_long(&self, took: Duration) -> bool;
 
-    /// Keeps what there is of this work instead of what was kept before. What cannot be kept is only lost.
+    /// Stores a part of this work in place of the previous one. A part that cannot be stored is lost, and the work goes on.
     fn keep(&self, work: &Work<'_>, state: &[u8]);
 }
 
@@ -59,36 +59,36 @@ pub struct Resumable<'a> {
 }
 
 impl<'a> Resumable<'a> {
-    /// Work that begins now.
+    /// Starts the clock for work that begins now.
     pub fn new(work: Work<'a>, place: Option<&'a dyn Checkpoints>) -> Self {
         Self { work, place, began: Instant::now() }
     }
 
-    /// Whether parts are kept at all.
+    /// Whether parts are stored at all.
     pub fn is_kept(&self) -> bool {
         self.place.is_some()
     }
 
-    /// What an earlier run left.
+    /// The part that an earlier run left, if there is one.
     pub fn stored(&self) -> Option<Vec<u8>> {
         self.place?.stored(&self.work)
     }
 
-    /// Keeps what there is, if it is time to.
+    /// Stores the state if enough time has passed since the last part.
     pub fn keep_if_due(&self, state: impl FnOnce() -> Vec<u8>) {
         if let Some(place) = self.place.filter(|place| place.is_due()) {
             place.keep(&self.work, &state());
         }
     }
 
-    /// Keeps what there is, because the work ends here.
+    /// Stores the state, because the work ends here.
     pub fn keep(&self, state: impl FnOnce() -> Vec<u8>) {
         if let Some(place) = self.place {
             place.keep(&self.work, &state());
         }
     }
 
-    /// Keeps the result, if it took long.
+    /// Stores the result if it took long to compute.
     pub fn keep_result(&self, state: impl FnOnce() -> Vec<u8>) {
         if let Some(place) = self.place.filter(|place| place.is_long(self.began.elapsed())) {
             place.keep(&self.work, &state());
@@ -133,13 +133,13 @@ impl StateWriter {
         self.0.extend_from_slice(&(length as u64).to_le_bytes());
     }
 
-    /// All of it.
+    /// The bytes written so far.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// Reads what a [`StateWriter`] wrote; `None` where something else is there.
+/// Reads what a [`StateWriter`] wrote; `None` if the bytes contain something else.
 #[derive(Debug)]
 pub struct StateReader<'a>(&'a [u8]);
 
@@ -154,7 +154,7 @@ impl<'a> StateReader<'a> {
         self.list(u64::from_le_bytes)
     }
 
-    /// As many whole numbers as the caller asks for.
+    /// N whole numbers.
     pub fn some_counts<const N: usize>(&mut self) -> Option<[u64; N]> {
         self.counts()?.try_into().ok()
     }

@@ -31,7 +31,7 @@ pub enum Error {
         /// Largest number that can be indexed.
         limit: usize,
     },
-    /// The slice does not hold rows × columns values.
+    /// The slice does not have rows × columns values.
     #[error("an array of {rows} × {columns} must hold {expected} values, got {got}", expected = rows.saturating_mul(*columns))]
     WrongLength {
         /// Rows asked for.
@@ -95,7 +95,7 @@ pub enum Error {
         /// Rows of the outputs.
         output_rows: usize,
     },
-    /// Labels of another length than the samples.
+    /// There is not one label per sample.
     #[error("labels must have one entry per sample ({samples}), got {labels}")]
     LabelCount {
         /// Number of samples.
@@ -424,13 +424,13 @@ pub enum Error {
         /// What is wrong.
         cause: Box<Error>,
     },
-    /// Two models of one name, or a model without one.
+    /// Two models with the same name, or a model without one.
     #[error("models must have names that differ, got {}", if name.is_empty() { "an empty one".to_owned() } else { format!("`{name}` twice") })]
     ModelName {
         /// The name.
         name: String,
     },
-    /// Fewer models than the question needs.
+    /// Fewer models than are needed.
     #[error("at least {needed} models are needed, got {got}")]
     TooFewModels {
         /// Models needed.
@@ -446,7 +446,7 @@ pub enum Error {
         /// The number that is not above it.
         next: usize,
     },
-    /// An interval of models whose inputs are a graph.
+    /// An interval was requested for models whose inputs are a graph.
     #[error("an interval needs the samples of both sides, but the inputs are given as a graph")]
     SubsampledGraph,
     /// Half of the samples are too few for their neighbors.
@@ -469,7 +469,7 @@ pub enum Error {
         /// What their edges weigh, in a word.
         weights: String,
     },
-    /// Blocks of samples that are not of one kind.
+    /// Blocks of samples with different numbers per sample.
     #[error("both blocks must have the same numbers per sample ({expected}), got {got}")]
     BlockDim {
         /// Numbers per sample of the block that is searched.
@@ -477,7 +477,7 @@ pub enum Error {
         /// Numbers per query.
         got: usize,
     },
-    /// New samples of another kind than the reference.
+    /// New samples with other numbers per sample than the reference.
     #[error("new {side}s must have the {expected} numbers per sample of the reference, got {got}")]
     ReferenceDim {
         /// The side.
@@ -506,7 +506,7 @@ pub enum Error {
         /// Threads asked for.
         threads: usize,
     },
-    /// Kernels that do not exist, or that this machine cannot run.
+    /// Kernels that are unknown, or that this machine cannot run.
     #[error("SPADEWORK_KERNELS must be one of {available} on this machine, got {got}")]
     Kernels {
         /// What was asked for.
@@ -519,7 +519,7 @@ pub enum Error {
     Cancelled,
 }
 
-/// A number of bytes for a message: `7.5 GiB`, `120 MiB`.
+/// A number of bytes in the words of a message: `7.5 GiB`, `120 MiB`.
 pub fn size_in_words(bytes: u64) -> String {
     const MIB: f64 = 1024.0 * 1024.0;
     let mib = bytes as f64 / MIB;

@@ -1,8 +1,8 @@
 //! The instruction set that the kernels run on. It is chosen here and nowhere else.
 //!
-//! Every kernel is compiled for each instruction set in this list and asks `arch` which one to run. That is the best
-//! one of the machine, unless the environment variable [`Kernels::VARIABLE`] or [`with_kernels`] names another. Both
-//! exist for tests: a machine with AVX-512 would otherwise never run the kernels of other machines.
+//! Every kernel is compiled for each instruction set in this list and asks `arch` which one to run. That is the best one of
+//! the machine, unless the environment variable [`Kernels::VARIABLE`] or [`with_kernels`] selects another. Both exist for
+//! tests: otherwise a machine with AVX-512 would never run the kernels of other machines.
 //!
 //! Libraries that the crate calls (faer's decompositions) choose for themselves.
 
@@ -38,7 +38,7 @@ impl Kernels {
         Kernels::ALL.into_iter().filter(|kernels| kernels.arch().is_some()).collect()
     }
 
-    /// What the environment asks for: `None` where [`Kernels::VARIABLE`] is not set.
+    /// The kernels that the environment requests; `None` if [`Kernels::VARIABLE`] is not set.
     ///
     /// Kernels that cannot run are not replaced silently: call this at the start of a program, and stop on an error.
     ///
@@ -100,7 +100,7 @@ thread_local! {
     static OVERRIDE: Cell<Option<Kernels>> = const { Cell::new(None) };
 }
 
-/// How to call the kernels that run in this thread; for crates that have kernels of their own.
+/// The instruction set of this thread, for crates that have kernels of their own.
 #[inline]
 pub fn arch() -> Arch {
     Kernels::in_use().arch().unwrap_or(Arch::Scalar)

@@ -1,4 +1,4 @@
-//! What would otherwise be written again for every choice in words and for every struct of parameters.
+//! Macros for code that would otherwise be repeated for every enum with words and every struct of parameters.
 
 /// One word per variant: `Display` writes it, and `FromStr` reads it or lists all words. With `written` before the name there is
 /// no `FromStr`. For the crates of this workspace.

@@ -1,4 +1,5 @@
-//! Whether there is room for what a step is going to allocate: an allocation that fails later would end the process.
+//! Checks that there is enough memory for what a step will allocate, because an allocation that fails later would end the
+//! process.
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! How a caller watches a run and stops it: the library itself prints nothing and installs no handler.
+//! How a caller watches and stops a run. The library itself prints nothing and installs no handler.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub enum Stage {
     Subsamples,
     /// Neighbors and scores of new samples.
     NewSamples,
-    /// Work of another crate, by its name.
+    /// Work of another crate, with its name.
     Named(&'static str),
 }
 
@@ -56,7 +56,7 @@ pub trait Monitor: Sync {
     /// A stage begins.
     fn begin(&self, _stage: Stage) {}
 
-    /// `done` of `total` steps of the current stage are done; `total` is 0 where it cannot be known.
+    /// `done` of `total` steps of the current stage are done; `total` is 0 if it cannot be known.
     fn progress(&self, _done: u64, _total: u64) {}
 
     /// Whether the run should stop; asked many times per second.

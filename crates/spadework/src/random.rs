@@ -1,9 +1,10 @@
-//! What is drawn at random: always by a seed, and each purpose by streams of its own.
+//! Random numbers: always from a seed, with separate streams for each purpose.
 //!
 //! [`Purpose`] lists every use of random numbers in the workspace with its streams, so that no two can share one by accident: a test
 //! proves that all of them are disjoint. Tests, benchmarks and the package `experiments` are not in the list. The experiments draw
-//! resamplings and point clouds from stream 0 of seeds of their own, since their recorded results come from these numbers. A purpose that draws for many things (a tree, a subsample, a probe of a sample) has a range
-//! of streams, one for each. Purposes of training draw in rounds, by a seed that is mixed with the purpose.
+//! resamplings and point clouds from stream 0 of seeds of their own, since their recorded results come from these numbers. A purpose that draws for
+//! many things (trees, subsamples, probes of a sample) has a range of streams, one for each. Purposes of training draw in rounds, from a seed that is
+//! mixed with the purpose.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -111,11 +112,11 @@ purposes! {
     Squares: Streams::InRounds { purpose: 7 },
 }
 
-/// Copies of one sample that have streams of their own.
+/// Number of probes of one sample that have streams of their own.
 pub const PROBE_COPIES: u64 = 1 << 24;
-/// Rounds of a purpose of training at most.
+/// Maximum number of rounds of a purpose of training.
 pub const MOST_ROUNDS: u64 = 1 << 20;
-/// Samples or layers of a round at most.
+/// Maximum number of samples or layers of a round.
 pub const MOST_IN_ROUND: u64 = 1 << 26;
 
 /// The random numbers of a purpose.
@@ -142,7 +143,8 @@ pub fn stream_at(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
 
 /// The random numbers of a purpose of training, for one sample or layer in one round.
 ///
-/// They do not depend on the order in which samples are visited, and a run that is resumed draws what it would have drawn.
+/// They do not depend on the order in which samples are visited, so a resumed run draws the same numbers as an uninterrupted
+/// one.
 ///
 /// # Panics
 /// When the purpose does not draw in rounds, and beyond [`MOST_ROUNDS`] or [`MOST_IN_ROUND`].
@@ -183,7 +185,7 @@ fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Brings `count` entries to the front, every choice and order as likely as any other (Fisher and Yates).
+/// Brings `count` entries to the front, with equal probability for every choice and order (Fisher and Yates).
 ///
 /// # Panics
 /// When there are fewer entries.
@@ -194,7 +196,7 @@ pub fn draw<T>(entries: &mut [T], count: usize, rng: &mut ChaCha8Rng) {
     }
 }
 
-/// `count` of the entries, or all where there are fewer, drawn likewise, ascending.
+/// `count` of the entries, or all if there are fewer, drawn in the same way, ascending.
 pub fn drawn(mut entries: Vec<usize>, count: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
     let count = count.min(entries.len());
     draw(&mut entries, count, rng);

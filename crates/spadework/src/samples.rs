@@ -21,9 +21,9 @@ pub use crate::side::Side;
 /// Numbers from this on have squares with all their digits, and so have differences that are 10¹⁵ times smaller. It is 2⁻⁴⁰⁰.
 const RESOLVED: f64 = f64::from_bits((1023 - 400) << 52);
 
-/// The numbers of [`Samples`], row after row, as they came.
+/// The numbers of [`Samples`], row after row, in their original type.
 ///
-/// Their value is always the number that [`Values::get`] returns; bytes are pixels.
+/// The value of an entry is always the number that [`Values::get`] returns; bytes are pixels.
 #[derive(Debug, Clone)]
 pub enum Values<'a> {
     /// Single precision.
@@ -215,8 +215,8 @@ impl Number for bf16 {
 
 /// n samples of d numbers each, one row per sample.
 ///
-/// Holding one proves: 1 ≤ n < 2³², d ≥ 1, every value finite, and small enough that no squared distance overflows. One sample is
-/// enough to be run through a model or to be looked up among others; whatever needs neighbors refuses it.
+/// Invariants: 1 ≤ n < 2³², d ≥ 1, every value finite, and small enough that no squared distance overflows. One sample is enough
+/// to be run through a model or to be looked up among others; whatever needs neighbors refuses it.
 #[derive(Debug, Clone)]
 pub struct Samples<'a> {
     len: usize,
@@ -285,7 +285,7 @@ impl<'a> Samples<'a> {
         Ok(Self { len, dim, values, norm: Norm::default() })
     }
 
-    /// Samples whose numbers [`Samples::new`] has accepted before: the shape is checked, the numbers are not read again.
+    /// Samples whose numbers [`Samples::new`] accepted earlier: the shape is checked, but the numbers are not read again.
     ///
     /// # Errors
     /// When there are no rows, no columns, or a wrong number of values.
@@ -378,7 +378,7 @@ impl<'a> Samples<'a> {
         Ok(Samples { len, dim, values, norm: self.norm })
     }
 
-    /// The same samples times a power of two, where all their numbers are so small that squared distances would be lost; `None` where
+    /// The same samples times a power of two, where all their numbers are so small that squared distances would be lost; `None` if
     /// they can be taken as they are.
     pub(crate) fn enlarged(&self) -> Option<Samples<'static>> {
         // All other types end at 1e-45 or before, and distances are found in double precision.
@@ -484,8 +484,8 @@ impl<'a> PairedSamples<'a> {
     /// Pairs inputs with outputs, Y = F(X).
     ///
     /// # Errors
-    /// When there are fewer than two samples, their numbers of rows differ, or all rows of one side are equal: such a side has no
-    /// shape to compare.
+    /// When there are fewer than two samples, the numbers of rows differ, or all rows of one side are equal, so that it has no
+    /// geometry to compare.
     pub fn new(input: Samples<'a>, output: Samples<'a>) -> Result<Self> {
         input.check_several()?;
         output.check_several()?;
@@ -510,7 +510,7 @@ impl<'a> PairedSamples<'a> {
         &self.output
     }
 
-    /// Inputs and outputs apart.
+    /// Splits the pair into inputs and outputs.
     pub fn into_sides(self) -> (Samples<'a>, Samples<'a>) {
         (self.input, self.output)
     }

@@ -1,7 +1,7 @@
 //! Powers of two: multiplying a number by one changes its exponent and none of its digits.
 //!
-//! Squares and products of numbers near 10^±200 leave the range of double precision. Code that has to form them brings the largest
-//! number near 1 first and takes the power of two back at the end; ordinary numbers are left alone.
+//! Squares and products of numbers near 10^±200 leave the range of double precision. Code that needs them first brings the largest
+//! number near 1, and undoes the power of two at the end. Ordinary numbers are not changed.
 
 /// Numbers between 2⁻ᴼ and 2ᴼ are ordinary: their squares, and products of three of them, stay in range.
 const ORDINARY: i32 = 300;
@@ -25,7 +25,7 @@ pub(crate) fn even_exponent(value: f64) -> i32 {
     exponent - exponent.rem_euclid(2)
 }
 
-/// The power of two that brings numbers up to `largest` near 1; 0 where they are ordinary.
+/// The power of two that brings numbers up to `largest` near 1; 0 if they are ordinary.
 pub(crate) fn exponent_to_one(largest: f64) -> i32 {
     let exponent = even_exponent(largest);
     if exponent.abs() <= ORDINARY { 0 } else { -exponent }

@@ -1,6 +1,6 @@
 //! The two sides of a model.
 
-/// Which of the two manifolds is meant.
+/// One of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The model's inputs, x_i.

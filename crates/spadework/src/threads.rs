@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use crate::error::Error;
 use crate::kernels;
 
-/// Runs some work in a pool of that many threads, or in the current pool where `None`.
+/// Runs some work in a pool with this many threads, or in the current pool if `None`.
 ///
 /// # Errors
 /// [`Error::Threads`] when the pool cannot be started, and whatever the work returns.

@@ -28,11 +28,14 @@ impl Baseline {
         let folder = folder_of(path);
         let is_folder = folder.is_dir();
         let document = if is_folder { folder.join("result.json") } else { path.to_owned() };
+        if !document.exists() {
+            return Err(Failure::from(Usage::NoResultFolder).about_file(path));
+        }
         let table = Some(folder.join("nodes.csv")).filter(|table| is_folder && table.is_file());
         Ok(Self { path: path.to_owned(), document: ScoreDocument::read(&document)?, table })
     }
 
-    /// A number for every sample, NaN where there is none.
+    /// A number for every sample, NaN if there is none.
     pub(super) fn column(&self, name: &str) -> Result<Option<Vec<f64>>, Failure> {
         let Some(table) = &self.table else { return Ok(None) };
         Ok(read_column(table, name)?.filter(|column| column.len() == self.document.samples))

@@ -1,4 +1,4 @@
-//! Limits become gates, and gates decide: pass, fail, or undecided where the interval covers the limit.
+//! Turns limits into gates, and decides each: pass, fail, or undecided if the interval contains the limit.
 
 use spadework_document::Note;
 use spadework_document::check::{GateDocument, GateFindings, GatedNumber, Outcome};
@@ -168,7 +168,7 @@ impl Drops<'_> {
         Ok(Compared { difference: paired_shares_at(&before, &now, confidence), is_paired: true })
     }
 
-    /// The same column of the baseline and of this model; none where their samples are not the same.
+    /// The same column of the baseline and of this model; none if their samples are not the same.
     fn same_samples(&self, name: &str) -> Result<Option<BeforeAndNow<'_>>, Failure> {
         if !self.baseline.has_samples_of(&self.scored.document) {
             return Ok(None);

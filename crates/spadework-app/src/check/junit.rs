@@ -1,4 +1,4 @@
-//! Gates as test cases: JUnit XML, which every system of continuous integration reads.
+//! Gates as test cases: JUnit XML, which systems of continuous integration read.
 
 use spadework_document::check::{CheckDocument, GateDocument, Outcome};
 use spadework_report::escape;

@@ -1,4 +1,4 @@
-//! Gates for continuous integration: does the model keep its limits, and has it dropped below its baseline?
+//! Gates for continuous integration: is the model within its limits, and has it dropped below its baseline?
 //!
 //! [`check`] reads from top to bottom: the baseline is read, the model is scored and probed, every limit becomes a gate
 //! ([`gates`]), and the outcome is written for people and for programs ([`words`], [`junit`], [`summary`]).
@@ -71,16 +71,16 @@ pub struct BaselineRequest<'a> {
     pub max_regression: Option<f64>,
 }
 
-/// A model and whether it passed. A gate that failed is a result, not a [`Failure`]: everything that was found is there.
+/// A model and whether it passed. A failed gate is a result and not a [`Failure`]: the result is complete.
 #[derive(Debug, Clone)]
 pub struct Checked {
     /// The model.
     pub scored: Scored,
-    /// The gates and what each decided.
+    /// The gates and their outcomes.
     pub document: CheckDocument,
 }
 
-/// Scores a model and compares it with its limits.
+/// Scores a model and compares it with the limits.
 ///
 /// # Errors
 /// As [`score`](crate::score), when the baseline cannot be read or is not comparable, and when a limit is set for a number that

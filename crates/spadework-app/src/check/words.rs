@@ -1,4 +1,4 @@
-//! What gates have decided, in sentences.
+//! The outcomes of gates in sentences.
 
 use spadework_document::check::{CheckDocument, GateDocument, GatedNumber, Outcome};
 use spadework_document::estimates::{DifferenceDocument, ShareDocument};
@@ -7,7 +7,7 @@ use spadework_document::words::grouped;
 use crate::printable;
 use crate::wording::Voice;
 
-/// All gates as lines of text, and below them the outcome.
+/// One line of text per gate, and the outcome below them.
 pub fn gate_lines(document: &CheckDocument, voice: Voice) -> String {
     let width = document.gates.iter().map(|gate| title(gate).chars().count()).max().unwrap_or(0);
     let mut text = String::new();
@@ -40,7 +40,10 @@ pub(super) fn verdict(document: &CheckDocument, voice: Voice) -> String {
     match undecided {
         0 => verdict,
         _ => {
-            format!("{verdict} {undecided} undecided, counted as {counts_as} ({}).", voice.name("undecided"))
+            format!(
+                "{verdict} {undecided} undecided, counted as {counts_as} (set by {}).",
+                voice.name("undecided")
+            )
         }
     }
 }

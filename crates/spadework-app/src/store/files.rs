@@ -1,11 +1,11 @@
 //! The files of the stages: two graphs, then their eigenpairs.
 //!
 //! Each is a NumPy archive that other programs read and write too: a graph is what `scipy.sparse.save_npz` writes, eigenpairs
-//! are the arrays `values`, `vectors` (one row per sample) and `residuals`. One member more, `spadework`, is a JSON document
-//! that says what the file was made from, so that a stage is not computed twice and never mixed up with another. Files of
-//! others need not have it.
+//! are the arrays `values`, `vectors` (one row per sample) and `residuals`. An additional member, `spadework`, is a JSON
+//! document that says what the file was made from, so that a stage is not computed twice and never confused with another.
+//! Files of other programs need not have it.
 //!
-//! A file has its name when it is whole: it is written under another and renamed, and every member has a checksum.
+//! A file gets its name only when it is complete: it is written under another name and renamed. Every member has a checksum.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub(super) struct StoredGraphs {
     pub(super) input: Graph,
     /// G_Y.
     pub(super) output: Graph,
-    /// How they were made; none where another program wrote a file.
+    /// How they were made; none if another program wrote a file.
     pub(super) stage: Option<GraphStage>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct StoredGraphs {
 pub(super) struct FoundEigenpairs {
     /// The numbers.
     pub(super) eigenpairs: StoredEigenpairs,
-    /// How they were found; none where another program wrote the file.
+    /// How they were found; none if another program wrote the file.
     pub(super) stage: Option<EigenStage>,
 }
 
@@ -68,7 +68,7 @@ fn write_graph(path: &Path, graph: &Graph, document: &str) -> Result<(), Error> 
     Ok(write_npz(path, &members)?)
 }
 
-/// What each graph of a folder of stages was made from; none where a file is missing or another program wrote it.
+/// What each graph of a folder of stages was made from; none if a file is missing or another program wrote it.
 ///
 /// # Errors
 /// When a file is not whole.
@@ -81,7 +81,7 @@ pub(super) fn recipes_of_graphs(folder: &Path) -> Result<[Option<Recipe>; 2], Er
     Ok([recipe(&input)?, recipe(&output)?])
 }
 
-/// Reads both graphs of a folder of stages; none where one of them is missing.
+/// Reads both graphs of a folder of stages; none if one of them is missing.
 ///
 /// # Errors
 /// When a file is not whole or holds no graph, or when the two were not made together.
@@ -125,7 +125,7 @@ pub(super) fn write_eigenpairs(
     Ok(write_npz(&eigenpairs_file(folder), &members)?)
 }
 
-/// Reads the eigenpairs of a folder of stages; none where there are none.
+/// Reads the eigenpairs of a folder of stages; none if there are none.
 ///
 /// # Errors
 /// When the file is not whole, or its arrays have shapes that eigenpairs do not have.
@@ -148,7 +148,7 @@ pub(super) fn read_eigenpairs(folder: &Path) -> Result<Option<FoundEigenpairs>, 
     Ok(Some(FoundEigenpairs { eigenpairs, stage }))
 }
 
-/// The document inside an archive; none where another program wrote it.
+/// The document inside an archive; none if another program wrote it.
 fn document<T: StageDocument>(archive: &Archive, path: &Path) -> Result<Option<T>, Error> {
     archive.text(DOCUMENT)?.map(|text| T::of_text(&text, path)).transpose()
 }

@@ -1,9 +1,10 @@
-//! The steps of a score, kept in files between runs: taken where they were made from the same, made otherwise.
+//! The steps of a score, stored in files between runs. A stored step is reused if it was made from the same data and
+//! parameters.
 //!
 //! A [`Store`] is a folder. To the core it is a [`Keeper`]: [`evaluate_with`](spadework::pipeline::evaluate_with) asks it before
-//! every step and hands it what the step made. `score --out` keeps its steps in a hidden folder until the result is written, so
-//! that a run that was interrupted goes on where it was; `graph`, `eigen` and `scores` take the steps one by one, with files
-//! that other programs read and write too (`files.rs`).
+//! every step and passes it the result of the step. `score --out` stores its steps in a hidden folder until the result is
+//! written, so that an interrupted run can continue. `graph`, `eigen` and `scores` run the steps one by one, with files that
+//! other programs read and write too (`files.rs`).
 
 mod files;
 
@@ -54,7 +55,7 @@ pub(crate) struct Store<'a> {
     path: PathBuf,
     earlier: Earlier,
     session: &'a Session<'a>,
-    /// What the graphs are made of; none where they are there already.
+    /// What the graphs are made of; none if they are there already.
     sides: Option<&'a Sides<'a>>,
     /// What the graphs are made from, with the digests of both sides.
     graph_recipe: OnceLock<Recipe>,
@@ -69,7 +70,7 @@ pub(crate) struct Store<'a> {
 /// Graphs of a folder, whichever program made them.
 pub(crate) struct FoundGraphs {
     pub(crate) graphs: ModelGraphs,
-    /// How they were made; none where another program made them.
+    /// How they were made; none if another program made them.
     pub(crate) stage: Option<GraphStage>,
 }
 
@@ -117,7 +118,7 @@ impl<'a> Store<'a> {
         &self.path
     }
 
-    /// How the graphs were made; none where another program made them.
+    /// How the graphs were made; none if another program made them.
     pub(crate) fn into_graph_stage(self) -> Option<GraphStage> {
         self.graph_stage.into_inner()
     }

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
     write_npy(&args.output, corrupted.shape(), values.as_ref())?;
     let change = change(&inputs, &corrupted)?;
     if inputs.labels().is_some() {
-        console.note(&format!("labels are not in the file: --labels {} brings them", args.inputs));
+        console.note(&format!("the file has no labels; pass --labels {} with it", args.inputs));
     }
     let document = CorruptDocument {
         schema: SCHEMA,

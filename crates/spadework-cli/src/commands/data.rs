@@ -1,4 +1,4 @@
-//! `spadework data`: the data sets that can be named, and whether those in a folder are what they should be.
+//! `spadework data`: the data sets that have a name, and checks of those in a folder.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `spadework embed`: the samples in the plane, or in more dimensions, as both graphs and the model see them (A.6).
+//! `spadework embed`: coordinates of the samples from each graph and from both (A.6).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `spadework model`: what a model file holds.
+//! `spadework model`: describes a model file.
 
 use spadework_document::model::{
     ExtentDescription, LayerDescription, ModelDescription, PortDescription, SCHEMA,

@@ -91,7 +91,7 @@ fn an_interval_passes_fails_or_covers_the_limit() {
         text.starts_with("?     accuracy  95 % (92 – 97, 400 samples), must be at least 95 %: cannot tell\n"),
         "{text}"
     );
-    assert!(text.contains("1 undecided, counted as pass (--undecided)."), "{text}");
+    assert!(text.contains("1 undecided, counted as pass (set by --undecided)."), "{text}");
     let json = fails_with(&check_classifier(&scene, "y", "--min-accuracy 95% --undecided fail --json"));
     assert_eq!((&json["outcome"], &json["passed"]), (&"undecided".into(), &false.into()));
     let share = &gate(&json, "min-accuracy", "accuracy")["share"];
@@ -178,7 +178,17 @@ fn a_drop_is_a_question_of_one_side() {
     assert_eq!(gate(&json, "max-drop", "overlap")["difference"]["level"], 0.95);
 }
 
-/// Without the table of samples, shares of as many samples: the interval is wider, and equal models are not told to be equal.
+#[test]
+fn a_baseline_that_is_no_result_is_named() {
+    let scene = with_baseline();
+    scene.make_folder("empty");
+    for folder in ["nowhere", "empty"] {
+        let outcome = check(&scene, "y.npy", &format!("--baseline {folder} --max-drop 2%"));
+        outcome.refuses(2, &[&format!("{folder}: expected a folder made with `score --out`")]);
+    }
+}
+
+/// Without the table of samples, only shares are compared: the interval is wider, and equal models are not known to be equal.
 #[test]
 fn a_baseline_without_its_samples_is_compared_by_its_shares() {
     let scene = classifier();

@@ -261,6 +261,28 @@ fn a_mistyped_value_gets_a_suggestion() {
     scene
         .run("score --inputs x.npy --outputs y.npy --solver davidsn")
         .misused(&["a similar value exists: 'davidson'"]);
+    // Two letters exchanged in a short word.
+    scene.run("score --inputs x.npy --outputs y.npy --tables cvs").misused(&[&similar("csv")]);
     // `share` is for packagers and not in the help.
     scene.run("scroe").misused(&["exist: 'scores', 'score'"]);
+}
+
+#[test]
+fn a_number_that_is_none_is_refused_in_plain_words() {
+    let scene = Scene::empty();
+    let refused = |options: &str, expected: &str| {
+        let outcome = scene.run(&format!("score --inputs x.npy --outputs y.npy {options}"));
+        outcome.misused(&[expected, "try '--help'"]);
+    };
+    refused("--top ten", "invalid value 'ten' for '--top <N>': expected a whole number\n");
+    refused("--top 99999999999999999999999", "for '--top <N>': expected a smaller whole number");
+    refused("--pictures 1.5", "invalid value '1.5' for '--pictures <N>': expected a whole number");
+}
+
+#[test]
+fn a_gate_without_a_limit_shows_what_one_looks_like() {
+    let scene = Scene::empty();
+    scene
+        .run("check --inputs x.npy --outputs y.npy")
+        .misused(&["tip: a gate needs a limit, e.g. --min-accuracy 90%"]);
 }

@@ -1,5 +1,5 @@
-//! Brightness: V + c, at most 1, where V is the value in HSV, that is, the largest channel of a pixel. Hue and saturation
-//! stay, so all channels of a pixel are multiplied by the same number; a black pixel becomes gray.
+//! Brightness: V + c, at most 1, where V is the value in HSV, that is, the largest channel of a pixel. Hue and saturation do
+//! not change, so all channels of a pixel are multiplied by the same number; a black pixel becomes gray.
 
 use super::Severity;
 use super::image::Image;

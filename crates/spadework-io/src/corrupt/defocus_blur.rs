@@ -1,7 +1,7 @@
 //! Defocus blur: a filter with a disk, itself blurred a little so that its edge is not jagged.
 //!
 //! The disk has all offsets of length up to the radius, equally weighted, and is blurred by a Gaussian of 3 × 3. For radii
-//! below 1 it is one pixel, and the Gaussian is all there is. Beyond the edge the image is mirrored.
+//! below 1 the disk is a single pixel, so only the Gaussian remains. Beyond the edge the image is mirrored.
 
 use super::Severity;
 use super::image::{Image, Tap, mirrored};

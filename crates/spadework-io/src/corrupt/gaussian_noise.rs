@@ -1,4 +1,4 @@
-//! Gaussian noise: x + σ·z, z standard normal for every value, then kept from 0 to 1.
+//! Gaussian noise: x + σ·z, z standard normal for every value, then clipped to 0 … 1.
 
 use rand_chacha::ChaCha8Rng;
 

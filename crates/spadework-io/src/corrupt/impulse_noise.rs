@@ -1,4 +1,4 @@
-//! Impulse noise, or salt and pepper: a part of all values, each by itself, becomes 0 or 1, either as likely.
+//! Impulse noise, or salt and pepper: a share of all values, drawn one by one, becomes 0 or 1 with equal probability.
 
 use rand_chacha::ChaCha8Rng;
 

@@ -1,9 +1,10 @@
 //! JPEG: what is left of an image after it was saved as JPEG (baseline, ITU-T T.81) and opened again.
 //!
-//! Only the steps that lose something are made, as libjpeg makes them with its defaults: bytes; luma and chroma; chroma
-//! averaged over 2 × 2 pixels; cosine transform of blocks of 8 × 8; rounding to multiples of the tables of Annex K, scaled by
-//! the quality; and all the way back, with chroma interpolated by a triangle. The entropy coding between loses nothing and is
-//! left out. libjpeg transforms in fixed point and this in floating point, so single coefficients may round otherwise.
+//! Only the steps that lose information are computed, as libjpeg computes them with its defaults: bytes; luma and chroma;
+//! chroma averaged over 2 × 2 pixels; cosine transform of blocks of 8 × 8; rounding to multiples of the tables of Annex K,
+//! scaled by the quality; and the same steps backward, with chroma interpolated by a triangle. The entropy coding in between
+//! loses nothing and is left out. libjpeg transforms in fixed point and this in floating point, so single coefficients may
+//! round otherwise.
 
 use std::f64::consts::PI;
 use std::sync::LazyLock;

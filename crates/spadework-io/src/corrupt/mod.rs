@@ -2,10 +2,10 @@
 //! Common Corruptions and Perturbations", ICLR 2019).
 //!
 //! The constants are those of CIFAR-10-C, made for images of 32 × 32 pixels; they suit MNIST's 28 × 28 and other small
-//! images. Lengths (of blurs) are in pixels, so on larger images the same severity blurs less. Values stay from 0 to 1 and
-//! are not rounded to bytes, JPEG excepted, which works on bytes.
+//! images. Lengths (of blurs) are in pixels, so on larger images the same severity blurs less. Values stay between 0 and 1.
+//! They are not rounded to bytes, except by JPEG, which works on bytes.
 //!
-//! What is random is drawn by the seed and the index of the sample: the same seed gives the same images for any number of
+//! Random numbers depend only on the seed and the index of the sample: the same seed gives the same images for any number of
 //! threads, and a sample's noise does not depend on the other samples. There is one file per corruption, which begins with its
 //! formula.
 
@@ -73,7 +73,7 @@ impl CorruptionKind {
         Self::Jpeg,
     ];
 
-    /// What users call it.
+    /// Its name for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::GaussianNoise => "gaussian-noise",
@@ -135,7 +135,7 @@ impl FromStr for CorruptionKind {
     }
 }
 
-/// How much is done, from 1 to 5.
+/// The severity of a corruption, from 1 to 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Severity(u8);
 
@@ -196,7 +196,7 @@ fn kind_of(word: &str) -> Result<CorruptionKind, UnknownCorruption> {
     word.parse()
 }
 
-/// Images before and after differ by this much.
+/// The difference of images before and after a corruption.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
     /// Mean of the absolute differences of all values.
@@ -205,7 +205,7 @@ pub struct Change {
     pub largest: f64,
 }
 
-/// Corrupts every image of a data set; labels, name and shape stay. The result has single precision.
+/// Corrupts every image of a data set; labels, name and shape do not change. The result has single precision.
 ///
 /// # Errors
 /// When the numbers do not fill images of that shape, a value is not from 0 to 1, or the monitor asks to stop.
@@ -254,7 +254,7 @@ pub fn corrupt(
 /// How much a corruption changed.
 ///
 /// # Errors
-/// When the core refuses either as samples, or their numbers differ in count.
+/// When the core refuses one of them as samples, or they have different numbers of values.
 pub fn change(before: &Dataset, after: &Dataset) -> Result<Change> {
     let (before, after) = (before.samples()?, after.samples()?);
     let count = before.len() * before.dim();

@@ -1,7 +1,8 @@
-//! Motion blur: a mean over pixels along a line, those farther behind weighing less, in a direction drawn from −45° to 45°.
+//! Motion blur: a mean over pixels along a line, in a random direction from −45° to 45°, with smaller weights for pixels
+//! farther behind.
 //!
 //! As ImageMagick does it: weights exp(−i²/2σ²), i = 0 … 2·radius, made to sum to 1; pixel i is the one nearest to i steps
-//! along the line, halves towards the lower index; beyond the edge the nearest pixel counts.
+//! along the line, with halves rounded to the lower index; beyond the edge, the nearest pixel is used.
 
 use rand_chacha::ChaCha8Rng;
 

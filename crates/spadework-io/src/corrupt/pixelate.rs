@@ -1,7 +1,7 @@
-//! Pixelate: shrunk to a part c of its sides and enlarged again, both by box filters.
+//! Pixelate: the sides are shrunk by the factor c and enlarged again, both with box filters.
 //!
-//! The box filter is Pillow's: a pixel of the result is the mean of those pixels whose middle lies in its area, or, where it
-//! is smaller than they are, the one under its middle. Shrinking by a whole number gives means of blocks.
+//! The box filter is Pillow's: a pixel of the result is the mean of the pixels whose centers are in its area, or, if it is
+//! smaller than they are, the pixel under its center. Shrinking by a whole number gives means of blocks.
 
 use super::Severity;
 use super::image::Image;

@@ -7,7 +7,7 @@ use super::UnknownCorruption;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 
-/// Where the channels of a pixel lie.
+/// The order of channels and pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channels {
     /// Red pixels, then green ones, then blue ones, as PyTorch keeps them.
@@ -26,7 +26,7 @@ pub struct ImageShape {
     pub height: usize,
     /// Columns.
     pub width: usize,
-    /// Where the channels lie.
+    /// The order of channels and pixels.
     pub order: Channels,
 }
 
@@ -44,7 +44,7 @@ impl ImageShape {
         })
     }
 
-    /// The same by the extents of one sample.
+    /// The same, from the extents of one sample.
     pub fn of_extents(extents: &[usize]) -> Option<Self> {
         match *extents {
             [64] => Self::new(1, 8, 8, Channels::First),
@@ -59,7 +59,7 @@ impl ImageShape {
         }
     }
 
-    /// Where a channel of a pixel lies among the numbers of a sample.
+    /// The position of a channel of a pixel among the numbers of a sample.
     pub fn place(&self, channel: usize, row: usize, column: usize) -> usize {
         match self.order {
             Channels::First => (channel * self.height + row) * self.width + column,

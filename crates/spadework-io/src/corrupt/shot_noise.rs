@@ -1,4 +1,4 @@
-//! Shot noise: as if only so many photons were counted. Poisson(c·x) / c for every value, then kept from 0 to 1.
+//! Shot noise: as if only a few photons were counted. Poisson(c·x) / c for every value, then clipped to 0 … 1.
 
 use rand_chacha::ChaCha8Rng;
 

@@ -1,7 +1,7 @@
 //! Text tables: one line per sample, cells separated by commas, semicolons or tabs, with or without a header line.
 //!
-//! What is a header, and which column is an index, is decided in `csv_header`. A file of words, one per line, is ambiguous: there
-//! the first line is a header unless the same word occurs again below it, as a class does.
+//! `csv_header` decides what is a header, and which column is an index. A file with one word per line is ambiguous: its first
+//! line is a header unless the same word occurs again below it, as a class does.
 
 use std::borrow::Cow;
 
@@ -22,25 +22,31 @@ const WORD: usize = size_of::<String>() + 32;
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
     let text = plain_text(bytes, NUMBER, name)?;
     let rows = Rows::open(&text, key, name)?;
+    check_header(&rows, bytes.len(), name)?;
     let columns: Vec<usize> = rows.columns.clone().collect();
-    read_numbers(rows, &columns, bytes.len(), name)
+    read_numbers(rows, &columns, name)
 }
 
 /// The numbers of all columns but some.
 pub(crate) fn parse_without(bytes: &[u8], without: &[&str], name: &str) -> Result<Table> {
     let text = plain_text(bytes, NUMBER, name)?;
     let rows = Rows::open(&text, None, name)?;
+    check_header(&rows, bytes.len(), name)?;
     let titles = rows.header.as_ref().map(|header| titles(header, 0..header.len())).unwrap_or_default();
     let left_out = places(&titles, without, Format::Csv, name)?;
     let columns: Vec<usize> = rows.columns.clone().filter(|column| !left_out.contains(column)).collect();
-    read_numbers(rows, &columns, bytes.len(), name)
+    read_numbers(rows, &columns, name)
 }
 
-/// Numbers of some columns of a text that had so many bytes.
-fn read_numbers(mut rows: Rows<'_>, columns: &[usize], length: usize, name: &str) -> Result<Table> {
-    if let Some(header) = &rows.header {
-        check_promise(header.len().saturating_mul(WORD), length, name)?;
-    }
+/// Refuses more names of columns than a file of this length may have.
+fn check_header(rows: &Rows<'_>, length: usize, name: &str) -> Result<()> {
+    rows.header
+        .as_ref()
+        .map_or(Ok(()), |header| check_promise(header.len().saturating_mul(WORD), length, name))
+}
+
+/// The numbers of these columns.
+fn read_numbers(mut rows: Rows<'_>, columns: &[usize], name: &str) -> Result<Table> {
     let (mut values, mut count) = (Vec::new(), 0);
     while let Some(line) = rows.next_row()? {
         for &column in columns {
@@ -87,7 +93,7 @@ pub(crate) fn words(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Vec<S
     Ok(words)
 }
 
-/// The numbers of one column below a header, NaN where a cell is empty; none where there is no such column.
+/// The numbers of one column below a header, NaN if a cell is empty; none if there is no such column.
 pub(crate) fn sparse_column(bytes: &[u8], column: &str, name: &str) -> Result<Option<Vec<f64>>> {
     let text = plain_text(bytes, NUMBER, name)?;
     let mut lines = Lines::open(&text, name);

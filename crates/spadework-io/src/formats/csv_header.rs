@@ -2,11 +2,11 @@
 //!
 //! A header is a line in which no cell is a number. pandas numbers columns that have no names, so these are headers too:
 //!
-//! - `0,1,…,d−1` with d ≥ 2, where another line follows and does not go on counting with d, d + 1, …
+//! - `0,1,…,d−1` with d ≥ 2, if another line follows and does not continue the count with d, d + 1, …
 //! - `,0,1,…,d−1`, with an empty cell above the index
 //!
-//! A column below an empty first cell of a header is an index. It must count the samples from 0, and is left out; any other
-//! is refused, as it may be an index (of shuffled samples) or data.
+//! A column below an empty first cell of a header is an index. It must count the samples from 0, and is left out. Any other
+//! is refused, because it may be an index (of shuffled samples) or data.
 //!
 //! Any other line is data. So a sample with a word in it, such as `0.5,NA`, is never taken for a header.
 

@@ -1,5 +1,5 @@
 //! Graphs as PETSc writes matrices (`MatView` to a binary viewer): class, rows, columns, entries, entries of each row,
-//! columns, values; big endian, with indices of 32 bits, or of 64 bits where PETSc was built so.
+//! columns, values; big endian, with indices of 32 bits, or of 64 bits if PETSc was built with these.
 
 use crate::edge_list::EdgeList;
 use crate::error::{Result, begins};

@@ -1,4 +1,4 @@
-//! One column of a Parquet file: what it holds, and its values with their levels.
+//! One column of a Parquet file: its type, and its values with their levels.
 //!
 //! Parquet stores a value's presence as a definition level (below the maximum: something is null) and the start of a row
 //! as a repetition level (0: a new row, 1: another item of the same list).
@@ -149,7 +149,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// Takes down some levels; `definition` is empty where nothing can be null, `repetition` where nothing is a list.
+    /// Takes down some levels; `definition` is empty if nothing can be null, `repetition` where nothing is a list.
     fn take(&mut self, definition: &[i16], repetition: &[i16]) {
         for at in 0..definition.len().max(repetition.len()) {
             match repetition.get(at) {

@@ -1,4 +1,4 @@
-//! Pages of a Parquet column, checked for what the decoder takes on trust and would panic over.
+//! Pages of a Parquet column, with checks of everything that the decoder trusts and would panic on.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};

@@ -1,6 +1,6 @@
 //! One image, PNG or JPEG, as bytes of pixels.
 //!
-//! The `image` crate decodes. It gets the largest size, and a panic of it would be an error like any other.
+//! The crate `image` decodes it. It gets the maximum size, and its panics become errors.
 
 use std::io::Cursor;
 

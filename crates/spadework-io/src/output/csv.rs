@@ -1,8 +1,8 @@
-//! Tables as CSV text, quoted by `csv` where a field must be.
+//! Tables as CSV text; the crate `csv` quotes fields that need it.
 
 use std::fmt::{Display, Write};
 
-/// A table in memory: a header, then rows of as many fields, lines that end with `\n`.
+/// A table in memory: a header, then rows with the same number of fields; lines end with `\n`.
 ///
 /// ```
 /// use spadework_io::output::CsvTable;
@@ -29,7 +29,7 @@ impl CsvTable {
     /// Adds a row.
     ///
     /// # Panics
-    /// When it does not have as many fields as the header, which would be the caller's mistake.
+    /// When it does not have as many fields as the header.
     pub fn row<F: Display>(&mut self, fields: impl IntoIterator<Item = F>) {
         for field in fields {
             self.field.clear();
@@ -46,7 +46,7 @@ impl CsvTable {
     }
 }
 
-/// The field of a value that may be missing: nothing where it is.
+/// The field of a value that may be missing: empty if it is.
 pub fn optional_field<T: Display>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }

@@ -10,8 +10,8 @@ use super::npz::write_packed_npz;
 use super::{NpyValues, NpzMember, OutputFile};
 use crate::error::{Error, Result};
 
-/// Writes a graph; the ending of the path says how: `.csv` (edges), `.npz` (SciPy, csr) or `.petsc` (PETSc's binary
-/// layout with indices of 32 bits).
+/// Writes a graph in the format of the path's ending: `.csv` (edges), `.npz` (SciPy, csr) or `.petsc` (PETSc's binary layout
+/// with indices of 32 bits).
 ///
 /// # Errors
 /// When the ending is another, or the file cannot be written.
@@ -65,7 +65,7 @@ fn petsc(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
     Ok(())
 }
 
-/// The arrays that `scipy.sparse.save_npz` writes of a graph.
+/// The arrays that `scipy.sparse.save_npz` writes for a graph.
 #[derive(Debug)]
 pub struct ScipyMatrix {
     starts: Vec<i64>,

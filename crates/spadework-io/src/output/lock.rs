@@ -1,7 +1,7 @@
 //! One run at a time in a folder of results.
 //!
-//! The lock is a hidden file, locked by the system: it holds for as long as its process lives, so one that a killed run left
-//! behind is not an obstacle. It lies in the folder, or, where that is still to be made, in the nearest folder above it.
+//! The lock is a hidden file, locked by the system: it is held as long as its process runs, so a file that a killed run left
+//! does not block anything. It is in the folder, or, if that does not exist yet, in the nearest folder above it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -37,10 +37,10 @@ struct Held {
 }
 
 impl FolderLock {
-    /// Locks a folder, which may be still to be made.
+    /// Locks a folder, which need not exist yet.
     ///
     /// # Errors
-    /// [`Error::Locked`] where another process has it; [`Error::Write`] where the lock cannot be written.
+    /// [`Error::Locked`] if another process holds it; [`Error::Write`] if the lock cannot be written.
     pub fn acquire(folder: &Path) -> Result<Self> {
         let wrap = |cause| Error::Write { path: folder.to_owned(), cause };
         let absolute = absolute(folder).map_err(wrap)?;

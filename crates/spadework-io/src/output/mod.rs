@@ -1,7 +1,7 @@
-//! Results as files that are either complete or not there.
+//! Results as files that are either complete or absent.
 //!
-//! Everything is written to a temporary sibling and renamed when it is complete. What is dropped before is removed, and
-//! [`remove_unfinished`] removes what a program that is interrupted leaves behind.
+//! Everything is written under a temporary name in the same folder, and renamed when it is complete. If a writer is dropped
+//! earlier, its file is removed. [`remove_unfinished`] removes the files of an interrupted program.
 
 mod csv;
 mod graph;

@@ -84,7 +84,7 @@ impl NpyValues<'_> {
 /// Writes an array of any shape, row after row.
 ///
 /// # Errors
-/// When the shape does not hold the values, or the file cannot be written.
+/// When the number of values does not match the shape, or the file cannot be written.
 pub fn write_npy<'a>(path: &Path, shape: &[usize], values: impl Into<NpyValues<'a>>) -> Result<()> {
     let values = values.into();
     let header = header(shape, &values.descr());

@@ -26,11 +26,11 @@ pub struct NpzMember<'a> {
     pub values: NpyValues<'a>,
 }
 
-/// Writes arrays into one archive, in the order given, as they are and not packed: a reader can take a part of one without
-/// unpacking what comes before it. The same arrays give the same bytes.
+/// Writes arrays into one archive, in the order given and uncompressed, so that a reader can read a part of one array
+/// without unpacking what comes before it. The same arrays give the same bytes.
 ///
 /// # Errors
-/// When a shape does not hold its values, or the file cannot be written.
+/// When the number of values does not match a shape, or the file cannot be written.
 pub fn write_npz(path: &Path, members: &[NpzMember<'_>]) -> Result<()> {
     write_archive(path, members, CompressionMethod::Stored)
 }

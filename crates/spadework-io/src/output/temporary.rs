@@ -19,15 +19,15 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every temporary that is not complete yet. For interrupt handlers: it may be called from any thread, and writers
-/// that are still at work then fail when they commit.
+/// Removes every temporary file that is not complete yet. For interrupt handlers: it may be called from any thread, and
+/// writers that are still active then fail when they commit.
 pub fn remove_unfinished() {
     for path in unfinished().drain(..) {
         remove(&path);
     }
 }
 
-/// The same for handlers of faults, which may have come while a writer of the same thread changed the list: then nothing is removed.
+/// The same for fault handlers. If the fault came while a writer of the same thread was changing the list, nothing is removed.
 pub fn try_remove_unfinished() {
     if let Ok(mut unfinished) = UNFINISHED.try_lock() {
         unfinished.drain(..).for_each(|path| remove(&path));
@@ -219,7 +219,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     Ok(place)
 }
 
-/// A file that appears under its name when it is complete.
+/// A file that gets its name only when it is complete.
 ///
 /// Links are followed and stay. If there is a pipe or a device behind them (`/dev/null`), or a file that is open already (`/dev/stdout`), it
 /// is written to and not replaced.
@@ -233,10 +233,10 @@ enum Sink {
 }
 
 impl OutputFile {
-    /// Opens a temporary sibling of `path`, making its folder where there is none.
+    /// Opens a temporary file next to `path`, and creates the folder if there is none.
     ///
     /// # Errors
-    /// When the folder or file cannot be made.
+    /// When the folder or file cannot be created.
     pub fn create(path: &Path) -> Result<Self> {
         let wrap = |cause| Error::Write { path: path.to_owned(), cause };
         if path.file_name().is_none() {
@@ -264,7 +264,7 @@ impl OutputFile {
         }
     }
 
-    /// An error of writing with the name of the file, for use with [`Write`].
+    /// A write error with the name of the file, for use with [`Write`].
     pub fn error(&self, cause: io::Error) -> Error {
         Error::Write { path: self.target().to_owned(), cause }
     }
@@ -333,7 +333,7 @@ impl Seek for OutputFile {
     }
 }
 
-/// A folder that appears under its name when all its files are complete. No other process writes to it meanwhile.
+/// A folder that gets its name only when all its files are complete. No other process writes to it in the meantime.
 #[derive(Debug)]
 pub struct OutputDir {
     temporary: Temporary,
@@ -341,11 +341,11 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Makes a temporary folder in `path` where that is a folder, else in the nearest folder above it: the same file system,
-    /// so that files can be renamed into place, and nothing else to remove when the work fails.
+    /// Creates a temporary folder in `path` if that is a folder, and otherwise in the nearest folder above it. It is on the
+    /// same file system, so files can be renamed into place. If the work fails, there is nothing else to remove.
     ///
     /// # Errors
-    /// [`Error::Locked`] where another run writes to it; when it cannot be made, or `path` leads through something that is not a folder.
+    /// [`Error::Locked`] if another run writes to it; when it cannot be created, or a part of `path` is not a folder.
     pub fn create(path: &Path) -> Result<Self> {
         let wrap = |cause| Error::Write { path: path.to_owned(), cause };
         let folder = nearest_folder(path).map_err(wrap)?;
@@ -360,8 +360,8 @@ impl OutputDir {
         &self.temporary.path
     }
 
-    /// Gives the folder its name. Where there is a folder of that name, the new files move into it and replace those of the
-    /// same name; what else is in it stays. Other processes may write to it when the lock that is returned is dropped.
+    /// Gives the folder its name. If a folder of this name exists, the new files move into it and replace files of the same
+    /// name; its other files stay. Other processes may write to it once the returned lock is dropped.
     ///
     /// # Errors
     /// When the folder or a file cannot be renamed.
@@ -369,7 +369,7 @@ impl OutputDir {
         self.commit_without(&[])
     }
 
-    /// The same, and removes files of these names that are there and not new, as an earlier run has left them.
+    /// The same, and removes files of these names that an earlier run left and that are not new.
     ///
     /// # Errors
     /// As [`OutputDir::commit`].

@@ -1,12 +1,13 @@
 //! APGD: projected gradient descent that chooses its own steps.
 //!
 //! Croce and Hein (2020), "Reliable evaluation of adversarial robustness with an ensemble of diverse parameter-free attacks". A
-//! step of 2ε is taken with momentum, x' = P(x + 0.75 (P(x + η·∇) − x) + 0.25 (x − x before)). At checkpoints, 22 % of the steps
-//! after the start and ever closer, η is halved and the search goes on from the best point where fewer than 75 % of the steps since
-//! the last checkpoint made the loss larger, or where neither η nor the best loss has changed. The constants are the authors'.
+//! step of 2ε is taken with momentum, x' = P(x + 0.75 (P(x + η·∇) − x) + 0.25 (x − x before)). The first checkpoint is after 22 %
+//! of the steps, and later ones follow at shorter and shorter intervals. At a checkpoint, η is halved and the search continues from
+//! the best point, if fewer than 75 % of the steps since the last checkpoint increased the loss, or if neither η nor the best loss
+//! has changed. The constants are the authors'.
 //!
-//! Aimed away from the true class it climbs a loss; aimed at targets it climbs the targeted DLR loss for each of the most likely
-//! other classes, one after the other.
+//! Without targets it increases a loss of the true class. With targets it increases the targeted DLR loss for each of the most
+//! likely other classes, one after the other.
 
 use burn_tensor::Tensor;
 
@@ -23,7 +24,7 @@ const MOMENTUM: f64 = 0.75;
 /// The share of steps that must make the loss larger, or else they become shorter.
 const ENOUGH: f64 = 0.75;
 
-/// What an attack drives a sample to.
+/// The goal of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
     /// Any other class, by this loss.
@@ -53,11 +54,11 @@ impl Aim {
 pub struct Apgd {
     /// The norm of ε.
     pub norm: Norm,
-    /// What samples are driven to.
+    /// The goal.
     pub aim: Aim,
     /// Gradient steps from each start.
     pub steps: usize,
-    /// Starts; where there are targets, for each of them.
+    /// Starts, for each target if there are targets.
     pub restarts: usize,
 }
 

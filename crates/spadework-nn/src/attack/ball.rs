@@ -1,4 +1,4 @@
-//! The neighbourhood of a sample that an attack may search, cut with the box [0, 1].
+//! The neighborhood of a sample that an attack may search, intersected with the box [0, 1].
 
 use std::str::FromStr;
 
@@ -25,7 +25,7 @@ pub enum Norm {
 }
 
 impl Norm {
-    /// The word that is typed for it.
+    /// Its word in options.
     pub fn name(self) -> &'static str {
         match self {
             Norm::L1 => "l1",

@@ -1,9 +1,9 @@
 //! Attacks: how far a network can be trusted near its samples, by gradients and by queries.
 //!
 //! An attack is a series of methods, one file each: projected gradient descent (`pgd.rs`, which robust training uses too), APGD
-//! (`apgd.rs`), and Square (`square.rs`), which needs no gradient. Each method gets the samples that those before it left. A
-//! sample counts as broken as soon as one point on the way is classified wrongly; it is then left out, which changes no other
-//! sample.
+//! (`apgd.rs`), and Square (`square.rs`), which needs no gradient. Each method gets the samples that the previous ones did
+//! not break. A sample counts as broken as soon as any visited point is classified wrongly. It is then left out, which does
+//! not affect other samples.
 //!
 //! Read [`attack`] first, then `round.rs` for what methods share, then a method, and `ball.rs` for the step.
 
@@ -41,12 +41,12 @@ pub enum Method {
     Pgd(Pgd),
     /// Projected gradient descent that chooses its steps.
     Apgd(Apgd),
-    /// A random search that asks for outputs only.
+    /// A random search that needs only outputs.
     Square(Square),
 }
 
 impl Method {
-    /// The name that its broken samples bear.
+    /// The name of the attack in results.
     pub fn name(&self) -> &'static str {
         match self {
             Method::Pgd(_) => "pgd",
@@ -75,7 +75,7 @@ impl Method {
 /// How a network is attacked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttackParams {
-    /// The attacks, each on what those before it left.
+    /// The attacks, each on the samples that the previous ones did not break.
     pub methods: Vec<Method>,
     /// Seed of the starts and of random moves.
     pub seed: u64,
@@ -100,8 +100,8 @@ impl AttackParams {
         Self::only(Method::Pgd(Pgd { climb, restarts }))
     }
 
-    /// All attacks that know no step size: APGD by cross entropy, by DLR and toward each target, then Square, as Croce and Hein
-    /// (2020) combine them, without FAB and with DLR as well.
+    /// All attacks without a step size: APGD by cross entropy, by DLR and toward each target, then Square. This is the
+    /// combination of Croce and Hein (2020), without FAB and with an additional APGD by DLR.
     pub fn auto(apgd: &Apgd, square: &Square) -> Self {
         let aims = [
             Aim::Away(Objective::CrossEntropy),
@@ -162,7 +162,7 @@ impl Frozen {
     /// The share of examples whose class is predicted.
     ///
     /// # Errors
-    /// When the examples are not such as the network takes.
+    /// When the examples do not fit the network.
     pub fn accuracy(&self, examples: &Examples) -> Result<f64> {
         self.check_size(examples.size())?;
         let outputs = self.outputs(examples.samples())?;
@@ -170,10 +170,10 @@ impl Frozen {
         Ok(rows.filter(|(row, label)| predicted(row) == **label).count() as f64 / examples.len() as f64)
     }
 
-    /// The gradient of the loss of each example by its values.
+    /// The gradient of the loss of each example with respect to its values.
     ///
     /// # Errors
-    /// When the examples are not such as the network takes.
+    /// When the examples do not fit the network.
     pub fn loss_gradient(&self, examples: &Examples, objective: Objective) -> Result<Vec<f32>> {
         self.check_size(examples.size())?;
         let rivals = Rivals::of_labels(examples.labels(), self.device());

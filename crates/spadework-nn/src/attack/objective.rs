@@ -1,4 +1,4 @@
-//! What an attack makes large.
+//! What an attack increases.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use crate::error::named;
 use crate::network::to_host;
 use crate::{Error, Result};
 
-/// The loss that an attack climbs.
+/// The loss that an attack increases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
@@ -19,7 +19,7 @@ pub enum Objective {
     /// The largest other output minus that of the true class (Carlini and Wagner 2017).
     Margin,
     /// The difference of logits ratio: the margin as a share of the largest output minus the third (Croce and Hein 2020). It does not
-    /// depend on the scale of the outputs, on which the gradient of the cross entropy vanishes.
+    /// depend on the scale of the outputs. With large outputs, the gradient of the cross entropy vanishes.
     Dlr,
 }
 
@@ -27,7 +27,7 @@ impl Objective {
     /// All losses.
     pub const ALL: [Self; 3] = [Self::CrossEntropy, Self::Margin, Self::Dlr];
 
-    /// The word that is typed for it.
+    /// Its word in options.
     pub fn name(self) -> &'static str {
         match self {
             Objective::CrossEntropy => "cross-entropy",

@@ -1,8 +1,8 @@
 //! Projected gradient descent: the strongest plain attack, and what robust training defends against.
 //!
-//! Madry, Makelov, Schmidt, Tsipras and Vladu (2018): from a random point of the ball around a sample, step along the
-//! gradient of the loss by the sample, come back into the ball, and again. With one step and no random start this is the
-//! fast gradient sign method (Goodfellow et al. 2015).
+//! Madry, Makelov, Schmidt, Tsipras and Vladu (2018): from a random point of the ball around a sample, take steps along the
+//! gradient of the loss with respect to the sample, and project each back into the ball. With one step and no random start
+//! this is the fast gradient sign method (Goodfellow et al. 2015).
 
 use serde::{Deserialize, Serialize};
 
@@ -14,16 +14,16 @@ use crate::error::check_counts;
 use crate::network::to_host;
 use crate::{Error, Result};
 
-/// How one start climbs: shared by attacks and by training against them.
+/// The steps from one start: shared by attacks and by training against them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Climb {
     /// The norm that ε is measured in.
     pub norm: Norm,
-    /// What is made large.
+    /// The loss that is increased.
     pub objective: Objective,
     /// Gradient steps from each start.
     pub steps: usize,
-    /// How far one step goes; by default 2.5 ε / steps of each sample, and ε where there is one step.
+    /// How far one step goes; by default 2.5 ε / steps for each sample, and ε if there is only one step.
     pub step_size: Option<f32>,
     /// Whether to begin at a random point of the ball rather than at the sample.
     pub random_start: bool,
@@ -67,10 +67,10 @@ impl Climb {
     }
 }
 
-/// Projected gradient descent from one start or several.
+/// Projected gradient descent from one or more starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pgd {
-    /// How each start climbs.
+    /// The steps from each start.
     pub climb: Climb,
     /// Starts; a sample must survive all of them.
     pub restarts: usize,

@@ -5,7 +5,7 @@
 pub struct Broken {
     /// The attack of the series that did it.
     pub attack: &'static str,
-    /// The start, from 0; of a targeted attack, the rank of its target among the other classes.
+    /// The start, from 0; for a targeted attack, the rank of its target among the other classes.
     pub restart: usize,
     /// Steps or queries that were taken from it; 0 is the start itself.
     pub step: usize,
@@ -13,22 +13,22 @@ pub struct Broken {
     pub class: usize,
 }
 
-/// What became of one sample.
+/// The outcome of one sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Its class.
     pub label: usize,
-    /// The class predicted of the sample as it is.
+    /// The predicted class of the unperturbed sample.
     pub clean_class: usize,
     /// Where it was broken, if it was classified correctly and did not survive.
     pub broken: Option<Broken>,
-    /// The smallest margin that was seen: the output of the true class minus the largest other. Not a number where the outputs of
-    /// the sample as it is are none.
+    /// The smallest margin that was seen: the output of the true class minus the largest other. NaN if the outputs of the
+    /// unperturbed sample are NaN.
     pub margin: f32,
 }
 
 impl Outcome {
-    /// Whether the sample as it is was classified correctly.
+    /// Whether the unperturbed sample was classified correctly.
     pub fn clean(&self) -> bool {
         self.clean_class == self.label && !self.margin.is_nan()
     }
@@ -44,12 +44,13 @@ impl Outcome {
 pub struct AttackReport {
     /// One per sample.
     pub outcomes: Vec<Outcome>,
-    /// For each sample the point that broke it, or the last one that was tried; the sample itself where it was wrong before.
+    /// For each sample, the point that broke it, or the last one that was tried; the sample itself if it was wrong from the
+    /// beginning.
     pub adversarial: Vec<f32>,
 }
 
 impl AttackReport {
-    /// The share of samples that are classified correctly as they are.
+    /// The share of samples that are classified correctly without attack.
     pub fn clean_accuracy(&self) -> f64 {
         self.share(Outcome::clean)
     }

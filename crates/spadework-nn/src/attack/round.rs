@@ -1,4 +1,4 @@
-//! One batch under attack: which samples still survive, and what became of the others.
+//! One batch under attack: which samples still survive, and the outcomes of the others.
 
 use burn_tensor::{Device, Int, Tensor, TensorData};
 use spadework::Monitor;

@@ -1,10 +1,10 @@
-//! Square: a random search that asks for outputs only, for networks whose gradients mislead.
+//! Square: a random search that needs only outputs, for networks whose gradients mislead.
 //!
 //! Andriushchenko, Croce, Flammarion and Hein (2020), "Square Attack: a query-efficient black-box adversarial attack via random
-//! search". A perturbation on the edge of the ball is changed in one random square at a time, and the change is kept where the
-//! margin falls. Squares become smaller by a schedule over the queries. In L∞ a square of each channel moves by ±2ε and is cut to
-//! the ball. In L2 a square takes over the mass of another one, in the shape of two opposite bumps. Rows that are not images are
-//! treated as images of one line, with intervals for squares.
+//! search". A perturbation on the edge of the ball is changed in one random square at a time, and the change is kept if the
+//! margin falls. Squares become smaller according to a schedule over the queries. In L∞, a square of each channel moves by ±2ε
+//! and is clipped to the ball. In L2, a square takes the mass of another one, in the shape of two opposite bumps. Rows that are
+//! not images are treated as images of one line, with intervals for squares.
 //!
 //! Read `Square::run` first, then `propose`.
 
@@ -30,7 +30,7 @@ const FIRST_SHARE: f64 = 0.8;
 pub struct Square {
     /// The norm of ε.
     pub norm: Norm,
-    /// Outputs that are asked for, per sample.
+    /// Runs of the network per sample.
     pub queries: usize,
 }
 

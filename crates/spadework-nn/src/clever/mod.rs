@@ -7,7 +7,7 @@
 //! over all targets.
 //!
 //! As in IBM ART, batches are drawn with replacement from a pool of points; the authors' code draws new points for each batch.
-//! With a pool, gradients are needed only once per point, and a batch is a choice among norms that are known.
+//! With a pool, gradients are needed only once per point, and a batch is a choice among known norms.
 
 mod weibull;
 
@@ -29,8 +29,8 @@ use crate::{Error, Result};
 /// Points whose gradients are taken at once.
 const CHUNK: usize = 256;
 
-/// The smallest p value (Kolmogorov and Smirnov) of a fit that is believed; the authors' code has the same. Batches from a small
-/// pool have few different maxima, whose best fit may lie anywhere beyond them.
+/// The smallest p value (Kolmogorov and Smirnov) of an accepted fit, as in the authors' code. Batches from a small pool have few
+/// different maxima, and the endpoint of their best fit may be anywhere beyond them.
 pub const LEAST_P_VALUE: f64 = 0.001;
 
 /// How CLEVER scores are estimated.
@@ -88,8 +88,8 @@ impl CleverParams {
 pub enum Estimate {
     /// The endpoint of the fitted distribution.
     Weibull(ReverseWeibull),
-    /// The largest norm that was seen, because the maxima have no such fit: all equal, without a bounded tail, or with a best
-    /// fit that is not like them (below [`LEAST_P_VALUE`]).
+    /// The largest norm that was seen, because the maxima have no accepted fit: they are all equal, have no bounded tail, or
+    /// their best fit is poor (a p value below [`LEAST_P_VALUE`]).
     Maximum,
 }
 
@@ -115,9 +115,9 @@ pub struct TargetScore {
 pub struct CleverScore {
     /// The predicted class.
     pub class: usize,
-    /// Scores against each target, or against the one that was asked for.
+    /// Scores against each target, or against the requested one.
     pub targets: Vec<TargetScore>,
-    /// Gradients that were taken.
+    /// Gradients that were computed.
     pub gradients: usize,
     /// Wall time.
     pub time: Duration,
@@ -132,14 +132,14 @@ impl CleverScore {
     /// The target that is nearest.
     ///
     /// # Panics
-    /// When there is no target, as [`clever`] never leaves it.
+    /// When there is no target, which never happens with a score from [`clever`].
     pub fn weakest(&self) -> &TargetScore {
         let nearest = self.targets.iter().min_by(|a, b| a.score.total_cmp(&b.score));
         nearest.expect("there is at least one target")
     }
 }
 
-/// The CLEVER score of one sample. `index` tells its random points from those of others.
+/// The CLEVER score of one sample. `index` selects its stream of random points.
 ///
 /// # Errors
 /// When the sample or the parameters do not fit the network, the target is the class already predicted, or the monitor asks

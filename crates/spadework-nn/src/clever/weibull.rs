@@ -1,12 +1,12 @@
 //! The reverse Weibull distribution of maxima, fitted by maximum likelihood.
 //!
-//! A maximum X of many values that are bounded by `a` is distributed as P(X ≤ x) = exp(−((a − x)/s)^c) for x ≤ a. For a given
-//! endpoint a the other two parameters are the ordinary Weibull fit of the distances a − x: the shape c is the root of
-//! Σ y^c ln y / Σ y^c − 1/c − mean ln y, which rises in c, and s^c = mean y^c. That leaves a search over a alone, which
-//! cannot miss the maximum as a search over three parameters from one start can (SciPy's `weibull_max.fit` is one).
+//! A maximum X of many values that are bounded by `a` has the distribution P(X ≤ x) = exp(−((a − x)/s)^c) for x ≤ a. For a
+//! given endpoint a the other two parameters are the ordinary Weibull fit of the distances a − x: the shape c is the root of
+//! Σ y^c ln y / Σ y^c − 1/c − mean ln y, which rises in c, and s^c = mean y^c. So only a search over a remains. It cannot
+//! miss the maximum, as a search over three parameters from one start can (for example SciPy's `weibull_max.fit`).
 //!
 //! For c < 1 the likelihood is infinite at a = max x, so only maxima in the interior with c > 1 count (Smith 1985). Data
-//! with a light tail have none: the likelihood rises for ever as a grows.
+//! with a light tail have none: the likelihood rises without limit as a grows.
 
 /// A fitted distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +19,7 @@ pub struct ReverseWeibull {
     pub scale: f64,
     /// ln of the likelihood of the values.
     pub log_likelihood: f64,
-    /// The largest distance between the fitted distribution and the share of the values (Kolmogorov and Smirnov).
+    /// The largest distance between the fitted and the empirical distribution (Kolmogorov and Smirnov).
     pub distance: f64,
 }
 
@@ -28,7 +28,7 @@ const RANGE: (f64, f64) = (-9.0, 6.0);
 const STEPS: usize = 60;
 
 impl ReverseWeibull {
-    /// The most likely distribution of these maxima; none where the likelihood has no maximum with c > 1.
+    /// The most likely distribution of these maxima; none if the likelihood has no maximum with c > 1.
     pub fn fit(maxima: &[f64]) -> Option<Self> {
         let (low, high) = maxima
             .iter()
@@ -75,7 +75,7 @@ impl ReverseWeibull {
     }
 
     /// How likely a distance this large would be if the values came from the fitted distribution: Kolmogorov's series with
-    /// Stephens' correction. The fit was made to these values, so this is optimistic; below 0.05 it is a bad fit.
+    /// Stephens' correction. The fit is to the same values, so this is optimistic. Below 0.05 it is a bad fit.
     pub fn p_value(&self, count: usize) -> f64 {
         let root = (count as f64).sqrt();
         let t = self.distance * (root + 0.12 + 0.11 / root);

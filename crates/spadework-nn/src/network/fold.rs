@@ -1,8 +1,8 @@
-//! Batch norms of a network that no longer learns, taken into the layers before them.
+//! Folds the batch norms of a network that is no longer trained into the layers before them.
 //!
 //! With fixed statistics a batch norm is x·s + t by channel, with s = γ/√(σ² + ε) and t = β − μ·s. A convolution or a linear
-//! layer with weights W and bias b that is followed by it is one with W·s and b·s + t. An attack runs a network forwards and
-//! backwards many times, and so saves four passes over all images at each batch norm.
+//! layer with weights W and bias b, followed by a batch norm, equals one with weights W·s and bias b·s + t. An attack runs a
+//! network forward and backward many times, so this saves four passes over all images per batch norm.
 
 use burn_tensor::Tensor;
 

@@ -1,8 +1,8 @@
 //! How a network is computed.
 //!
 //! Batch norm is why there are two ways. In training it uses the statistics of the batch, otherwise those it was trained
-//! with. [`Layers`] are of the second kind for good: they have no method that would use or change anything else, so an attack,
-//! which only takes frozen networks, cannot be run in the wrong mode.
+//! with. [`Layers`] always use the latter: they have no method that uses or changes other statistics. So an attack, which only
+//! accepts frozen networks, cannot run in the wrong mode.
 
 use std::sync::{Arc, OnceLock};
 
@@ -30,9 +30,9 @@ pub(crate) struct BatchStatistics {
 
 /// Which statistics normalize.
 pub(crate) enum Mode<'a> {
-    /// Those the network was trained with. Layers that are marked are in the parameters of others already.
+    /// Those that the network was trained with. Marked layers are already folded into others.
     Running(&'a [bool]),
-    /// Those of the batch, which are written down here.
+    /// Those of the batch, which are stored here.
     Batch(&'a mut Vec<BatchStatistics>),
 }
 

@@ -1,4 +1,4 @@
-//! A network that is only run, whatever it was read from.
+//! A network that is only run, from any source.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) trait Computation: Debug + Send + Sync {
     fn forward(&self, samples: Tensor<2>) -> Tensor<2>;
 }
 
-/// A network on a device that is only run: the one thing that can be attacked, evaluated and scored.
+/// A network on a device that is only run: only such networks can be attacked, evaluated and scored.
 #[derive(Debug, Clone)]
 pub struct Frozen {
     computation: Arc<dyn Computation>,
@@ -65,7 +65,7 @@ impl Frozen {
         if got == expected { Ok(()) } else { Err(Error::InputSize { expected, shape, got }) }
     }
 
-    /// The outputs of samples that lie row by row in `samples`; of a classifier, the values before the softmax.
+    /// The outputs of the rows in `samples`; for a classifier, the values before the softmax.
     ///
     /// # Errors
     /// When `samples` does not contain whole rows of the network's input size.

@@ -1,9 +1,9 @@
 //! Layers that libtorch differentiates by itself.
 //!
-//! Burn has one way back through a layer for all backends, made of the forward operations that they have. The gradient of a
-//! convolution's weights becomes a convolution whose kernel is as large as the images, many times slower than the kernel that
-//! libtorch has for it, and a batch norm becomes twenty passes over the images. Here a layer is one node of Burn's graph;
-//! libtorch's own graph lies within it and is kept for the way back.
+//! Burn differentiates a layer in the same way for all backends, by their forward operations. The gradient of a convolution's
+//! weights becomes a convolution with a kernel as large as the images, many times slower than the special kernel of libtorch,
+//! and a batch norm takes twenty passes over the images. Here a layer is one node of Burn's graph. It contains a graph of
+//! libtorch, which is kept for the backward pass.
 
 #![expect(deprecated, reason = "the backend of Burn is; see docs/decisions/017-networks.md")]
 

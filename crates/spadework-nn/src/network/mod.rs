@@ -1,7 +1,7 @@
-//! A network as plain values: layers in order, each fed by the input or by earlier layers, and their parameters.
+//! A network as plain values: layers in order, each with the input or earlier layers as its inputs, and their parameters.
 //!
-//! A [`Network`] knows no device and no mode. It becomes something that computes as a [`Frozen`] network, which can only run
-//! with the statistics it was trained with, or within a [`Trainer`](crate::train::Trainer), which lets it learn.
+//! A [`Network`] has no device and no mode. To run it, make a [`Frozen`] network, which uses the statistics it was trained
+//! with. To train it, use a [`Trainer`](crate::train::Trainer).
 
 mod fold;
 mod forward;
@@ -19,7 +19,7 @@ pub use operation::{Operation, Window};
 
 use crate::{Error, Result};
 
-/// Where a layer takes a value from.
+/// Where an input of a layer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The sample.
@@ -28,7 +28,7 @@ pub enum Source {
     Layer(usize),
 }
 
-/// One step with its name, where its values come from, and where its parameters lie.
+/// One step: its name, its inputs and its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Layer {
     /// The name in files, as PyTorch would have it: `layer1.0.conv1`.
@@ -106,10 +106,10 @@ impl Network {
             .sum()
     }
 
-    /// The same layers with other values.
+    /// The same layers with other parameter values.
     ///
     /// # Errors
-    /// When a parameter is not the one of its place.
+    /// When the shape of a parameter does not match.
     pub fn with_values(mut self, values: Vec<Vec<f32>>) -> Result<Self> {
         if values.len() != self.parameters.len() {
             let expected = self.parameters.len();
@@ -143,7 +143,7 @@ impl Network {
     }
 }
 
-/// Puts layers one behind the other; every step is checked as it is added.
+/// Adds layers one by one, and checks each as it is added.
 #[derive(Debug)]
 pub struct NetworkBuilder {
     network: Network,
@@ -183,7 +183,7 @@ impl NetworkBuilder {
         self.network.shape(source)
     }
 
-    /// Adds a layer behind the last one, with `(shape, values)` of its parameters.
+    /// Adds a layer after the last one, with `(shape, values)` of its parameters.
     ///
     /// # Errors
     /// When it does not fit.
@@ -196,7 +196,7 @@ impl NetworkBuilder {
         self.layer(name, operation, &[self.last], parameters)
     }
 
-    /// Adds a layer behind given ones.
+    /// Adds a layer after the given ones.
     ///
     /// # Errors
     /// When it does not fit.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// The step of a network. Parameters are kept by the network, in the order that is given here.
+/// The step of a network. Its parameters are stored in the network, in the order given here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Operation {
     /// Cross-correlation of images; parameters: weight `[out, in, height, width]`, bias `[out]`.
@@ -27,7 +27,7 @@ pub enum Operation {
     Tanh,
     /// The largest value of each window.
     MaxPool(Window),
-    /// The mean of each window, zeros of the padding included.
+    /// The mean of each window, including zeros of the padding.
     AveragePool(Window),
     /// The mean of each channel.
     GlobalAveragePool,
@@ -39,7 +39,7 @@ pub enum Operation {
     Offset,
     /// x · c, by channel; parameter: c, which is not trained.
     Scale,
-    /// Every second pixel, and channels of zeros in front and behind: the shortcut without weights of He et al. (2016).
+    /// Every second pixel, and channels of zeros before and after: the shortcut without weights of He et al. (2016).
     Subsample {
         /// Channels of zeros in front.
         before: usize,
@@ -60,7 +60,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Squares side by side.
+    /// Adjacent squares.
     pub fn square(side: usize) -> Self {
         Self { size: [side; 2], stride: [side; 2], padding: [0; 2] }
     }
@@ -173,7 +173,7 @@ impl Operation {
 }
 
 impl Window {
-    /// Windows down and right; none where the image is too small or the step is zero.
+    /// Windows down and right; none if the image is too small or the step is zero.
     fn output(&self, image: [usize; 2]) -> Option<[usize; 2]> {
         let along = |axis: usize| {
             let room = (image[axis] + 2 * self.padding[axis]).checked_sub(self.size[axis])?;

@@ -1,8 +1,8 @@
 //! Networks as ONNX files: read as PyTorch writes them, written so that others can run them.
 //!
 //! [`read`] turns the operators that networks are made of here into layers, which can be trained; it lists them. `graph` runs and
-//! differentiates what others made, operator by operator. `wire.rs` has the messages of the format that
-//! are needed, defined for `prost`, so that no compiler of schemas is.
+//! differentiates other networks, operator by operator. `wire.rs` defines the needed messages of the format for `prost`, so no
+//! protobuf compiler is needed.
 
 mod external;
 mod graph;

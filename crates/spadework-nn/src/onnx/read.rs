@@ -17,10 +17,10 @@ const OPERATORS: &str = "Conv, Gemm, MatMul, BatchNormalization, Relu, Tanh, Max
 ///
 /// Operators: Conv, Gemm, MatMul, BatchNormalization, Relu, Tanh, MaxPool, AveragePool, GlobalAveragePool, Flatten, Reshape
 /// to rows, Add, Sub, Mul, Div, Slice and Pad of a shortcut, Identity, Dropout and Constant. A Softmax at the end is left
-/// away: the outputs of a network are the values before it.
+/// out: the outputs of a network are the values before it.
 ///
 /// # Errors
-/// When the file is not an ONNX file, or its graph holds something else.
+/// When the file is not an ONNX file, or its graph has other operators.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Network> {
     let refuse = |reason: String| Error::Model { path: path.to_owned(), reason };
     let model = Model::parse(path, bytes)

@@ -1,7 +1,7 @@
 //! The messages of an ONNX file, as far as they are needed, read and written by `prost`.
 //!
 //! Numbers of fields are those of `onnx.proto`; fields that are not listed here are skipped. A field that may be 0 or empty
-//! and must be written all the same is optional. This is the only file that knows `prost`.
+//! but must be written is optional. This is the only file that uses `prost`.
 
 use prost::Message;
 

@@ -61,8 +61,8 @@ fn count(held: &mut [usize], outputs: &[f32], classes: &[usize]) {
     }
 }
 
-/// GAIRAT's weight of a sample that held for `held` of `steps` steps, κ of K (Zhang et al. 2021): (1 + tanh(λ + 5(1 −
-/// 2κ/K)))/2 with λ = −1. Samples that fall early weigh more.
+/// GAIRAT's weight of a sample that was classified correctly for `held` of `steps` steps, κ of K (Zhang et al. 2021): (1 +
+/// tanh(λ + 5(1 − 2κ/K)))/2 with λ = −1. Samples that are broken early have larger weights.
 pub fn gairat_weight(held: usize, steps: usize) -> f32 {
     f32::midpoint(1.0, (-1.0 + 5.0 * (1.0 - 2.0 * held as f32 / steps as f32)).tanh())
 }

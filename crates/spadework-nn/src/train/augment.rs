@@ -1,4 +1,4 @@
-//! Images changed a little at random, so that a network sees more of them.
+//! Random small changes of the training images.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

@@ -1,5 +1,5 @@
-//! A run on disk: one safetensors file with weights, the optimizer's memories, the budget of each sample, and where the run
-//! stands. It is written whole or not at all.
+//! A run on disk: one safetensors file with the weights, the state of the optimizer, the budget of each sample, and the
+//! progress of the run. It is either complete or absent.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 
 const SCHEMA: &str = "spadework.checkpoint/1";
 
-/// A run that can go on.
+/// A run that can be resumed.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     pub(super) network: Network,
@@ -112,7 +112,7 @@ impl Checkpoint {
     /// Reads what [`Checkpoint::save`] wrote.
     ///
     /// # Errors
-    /// When the file is not there, is none, or is damaged.
+    /// When the file does not exist, is not a checkpoint, or is damaged.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = read(path)?;
         let arrays = Arrays::parse(path, &bytes)?;

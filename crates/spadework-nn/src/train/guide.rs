@@ -23,7 +23,7 @@ pub(super) fn at_random(params: &TrainParams, samples: usize, round: u64) -> Vec
     draw(params.seed, round, params.top, samples)
 }
 
-/// `count` of the places below `samples`, by the seed.
+/// `count` of the positions below `samples`, drawn by the seed.
 pub fn random_places(seed: u64, count: usize, samples: usize) -> Vec<usize> {
     draw(seed, 0, count, samples)
 }
@@ -34,7 +34,7 @@ fn draw(seed: u64, round: u64, count: usize, samples: usize) -> Vec<usize> {
     order
 }
 
-/// The samples with the highest scores, the highest first; of equal ones the first.
+/// The samples with the highest scores, the highest first; ties to the lower index.
 pub fn highest(scores: &[f64], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.par_sort_by(|&p, &q| scores[q].total_cmp(&scores[p]).then(p.cmp(&q)));

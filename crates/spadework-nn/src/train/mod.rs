@@ -1,8 +1,8 @@
 //! Training: plain, against attacks, and against attacks that are harder on the samples that SPADE finds weak (the paper's
 //! §4.1).
 //!
-//! A [`Trainer`] owns everything that changes, and [`Trainer::run`] is the loop. Every draw depends on the seed, the epoch
-//! and the sample alone, so a run that was stopped goes on from its [`Checkpoint`] to the same bits.
+//! A [`Trainer`] owns everything that changes, and [`Trainer::run`] is the loop. Every draw only depends on the seed, the
+//! epoch and the sample, so a stopped run that continues from its [`Checkpoint`] ends with the same bits.
 
 mod adversary;
 mod augment;

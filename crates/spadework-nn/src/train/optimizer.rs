@@ -1,7 +1,7 @@
 //! Adam and stochastic gradient descent, as PyTorch has them.
 //!
 //! Kingma and Ba (2015); the decay of weights is added to the gradient. The state is kept as plain arrays in checkpoints, so
-//! that a run goes on as if it had not been interrupted.
+//! that a run continues as if it had not been interrupted.
 
 use burn_tensor::Tensor;
 use serde::{Deserialize, Serialize};

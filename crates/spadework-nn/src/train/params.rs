@@ -11,7 +11,7 @@ use crate::attack::Climb;
 use crate::error::named;
 use crate::{Error, Result};
 
-/// Which samples are defended, and how hard.
+/// Which samples are perturbed in training, and how much.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -63,10 +63,10 @@ impl FromStr for Method {
     }
 }
 
-/// Everything that a run of training depends on, data and networks excepted.
+/// Everything that a training run depends on, except data and networks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainParams {
-    /// Which samples are defended.
+    /// The training method.
     pub method: Method,
     /// Passes over the data.
     pub epochs: usize,
@@ -84,21 +84,21 @@ pub struct TrainParams {
     pub augmentation: Augmentation,
     /// How samples are perturbed.
     pub climb: Climb,
-    /// How far they may be moved; of mixed methods, the larger one.
+    /// Size of the perturbations; for mixed methods, the larger one.
     pub epsilon: f32,
-    /// Of mixed methods, how far the rest may be moved.
+    /// For mixed methods: size of the perturbations of the other samples.
     pub small_epsilon: f32,
-    /// Of mixed methods, how many samples get the larger ε.
+    /// For mixed methods: how many samples get the larger ε.
     pub top: usize,
     /// Epochs of standard training before the method begins.
     pub warmup: usize,
-    /// Epochs from there on during which samples are moved less: from not at all to as far as they may be. Trained
-    /// against a large ε from the first step on, small networks end with one answer for all samples.
+    /// Epochs after the warm-up in which ε grows from 0 to its final size. Small networks that are trained against a large ε
+    /// from the first step on end with one answer for all samples.
     #[serde(default)]
     pub growth: usize,
-    /// Of mixed methods, after how many epochs the samples are chosen again.
+    /// For mixed methods: after how many epochs the samples are chosen again.
     pub rescore: Option<usize>,
-    /// Whether samples that are classified wrongly as they are remain unperturbed.
+    /// Whether samples that are already misclassified are not perturbed.
     pub skip_misclassified: bool,
     /// What the outputs are divided by before the softmax.
     pub temperature: f32,
@@ -138,7 +138,7 @@ impl Default for TrainParams {
 }
 
 impl TrainParams {
-    /// Checks the values by themselves and against the number and the shape of the samples.
+    /// Checks the values, by themselves and with the number and shape of the samples.
     ///
     /// # Errors
     /// When one is outside its range.

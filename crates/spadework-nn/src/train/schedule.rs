@@ -13,7 +13,7 @@ pub enum Schedule {
     Constant,
     /// From zero up to the rate at two fifths of the epochs, and down to zero at the end.
     Cyclic,
-    /// A tenth of what it was, at each of these epochs.
+    /// Divided by ten at each of these epochs.
     MultiStep {
         /// Epochs, counted from 0, before which the rate drops.
         milestones: Vec<usize>,
@@ -21,7 +21,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The words that are understood.
+    /// The accepted words.
     pub const NAMES: [&'static str; 3] = ["constant", "cyclic", "multi-step"];
 
     /// # Errors

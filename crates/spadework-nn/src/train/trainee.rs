@@ -22,9 +22,9 @@ pub(super) struct Trainee {
 
 /// What a batch should give.
 pub(super) enum Targets {
-    /// One class a sample, `[n, 1]`.
+    /// One class per sample, `[n, 1]`.
     Classes(Tensor<2, Int>),
-    /// One class a sample with a weight for each.
+    /// One class per sample, with weights.
     Weighted(Box<(Tensor<2, Int>, Tensor<2>)>),
     /// Probabilities of a teacher, `[n, classes]`.
     Soft(Tensor<2>),

@@ -20,7 +20,7 @@ use crate::network::{Frozen, Network, to_host};
 use crate::random::{Purpose, permutation, stream};
 use crate::{Error, Result};
 
-/// What helps a run from outside.
+/// Optional inputs of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Guides<'a> {
     /// A trained network whose outputs score the samples; by default the one in training.
@@ -33,7 +33,7 @@ pub struct Guides<'a> {
     pub test: Option<&'a Examples>,
 }
 
-/// What an epoch came to.
+/// The results of an epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
     /// From 1.
@@ -44,13 +44,13 @@ pub struct EpochRecord {
     pub loss: f64,
     /// The accuracy on what the network was trained on, before each step.
     pub accuracy: f64,
-    /// The accuracy on the test samples, where there are any.
+    /// The accuracy on the test samples, if there are any.
     pub test_accuracy: Option<f64>,
     /// Wall time of the steps.
     pub seconds: f64,
 }
 
-/// Why a run came back.
+/// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// All epochs are done.
@@ -201,7 +201,7 @@ impl<'a> Trainer<'a> {
         self.trainee.current()
     }
 
-    /// Everything that is needed to go on.
+    /// Everything that is needed to resume.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint::new(
             self.network(),
@@ -213,8 +213,8 @@ impl<'a> Trainer<'a> {
         )
     }
 
-    /// Trains until all epochs are done or the monitor asks to stop; `after_epoch` is called with the trainer and what the
-    /// epoch came to.
+    /// Trains until all epochs are done or the monitor asks to stop; `after_epoch` is called with the trainer and the
+    /// results of the epoch.
     ///
     /// # Errors
     /// When samples cannot be scored, the loss is no longer finite, or `after_epoch` fails.

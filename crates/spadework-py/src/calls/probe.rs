@@ -153,7 +153,7 @@ fn failed(failure: Failure, raised: &mut Option<PyErr>) -> AppFailure {
 }
 
 fn by_function(function: &Py<PyAny>, rows: &Samples<'_>) -> Result<Samples<'static>, Failure> {
-    let Values::F32(values) = rows.values() else { unreachable!("copies are in single precision") };
+    let Values::F32(values) = rows.values() else { unreachable!("probes are in single precision") };
     let outputs = Python::attach(|py| -> Result<Samples<'static>, Failure> {
         let rows = PyArray1::from_slice(py, values).reshape([rows.len(), rows.dim()])?;
         let outputs: Rows<'_> = function.call1(py, (rows,))?.extract(py)?;

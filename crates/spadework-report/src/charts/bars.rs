@@ -14,7 +14,7 @@ const GAP: f64 = 8.0;
 /// A letter of a name, a little more than the mean of DejaVu Sans.
 const LETTER: f64 = 7.5;
 
-/// A bar a row, in the order given.
+/// One bar per row, in the order given.
 pub fn bars(name: &'static str, title: &str, rows: &[(String, f64)]) -> Chart {
     let longest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
     let names = (longest as f64 * LETTER + 2.0 * GAP).clamp(NAMES.0, NAMES.1);

@@ -1,4 +1,4 @@
-//! How values are spread, over a logarithmic axis.
+//! The distribution of values, on a logarithmic axis.
 
 use super::axis::{self, Scale};
 use super::{Chart, number, text};

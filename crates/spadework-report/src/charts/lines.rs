@@ -27,10 +27,10 @@ pub struct Band {
     pub to: f64,
 }
 
-/// What the axis along and the one up show.
+/// Names of the horizontal and the vertical axis.
 pub type AxisNames<'a> = [&'a str; 2];
 
-/// Curves in colors, with a legend where there are several.
+/// Colored curves, with a legend if there are several.
 pub fn lines(
     name: &'static str,
     title: &str,

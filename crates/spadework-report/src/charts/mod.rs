@@ -1,7 +1,7 @@
 //! Figures as SVG, for the page and for papers.
 //!
-//! A chart is written once. On the page it takes its colors from the page's style, so that it follows the theme; as a
-//! file it carries [`COLORS`] with it. Text from users goes through [`escape`] wherever it enters a figure.
+//! Every chart has one function. On the page its colors come from the page's style, so that it follows the theme; as a file
+//! it contains [`COLORS`]. Text from users always goes through [`escape`].
 
 mod axis;
 mod bars;
@@ -37,11 +37,11 @@ const COLORS: &str = "text{font-family:'DejaVu Sans',Verdana,sans-serif;font-siz
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Its file's name without an ending.
+    /// The name of its file, without an ending.
     pub name: &'static str,
     /// What it shows, in a few words.
     pub title: String,
-    /// What there is to see in it, for those who cannot.
+    /// A description for readers who cannot see it.
     pub description: String,
     width: f64,
     height: f64,
@@ -77,7 +77,7 @@ impl Chart {
     }
 }
 
-/// Text as XML and HTML take it, in an element and in an attribute.
+/// Text escaped for XML and HTML, in elements and in attributes.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

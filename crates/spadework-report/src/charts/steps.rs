@@ -1,4 +1,4 @@
-//! Values over named steps, as scores over the layers of a network.
+//! Values over named steps, such as scores over the layers of a network.
 
 use super::{CATEGORIES, Chart, escape, number, text};
 

@@ -1,14 +1,14 @@
 //! A proof that λ_1 < μ: a Cholesky factor of μL_Y − L_X.
 //!
-//! By Sylvester's law the matrix has as many negative pivots as there are eigenvalues above μ; a Cholesky factorization
-//! that runs to its end has found none. One node is grounded (both Laplacians ignore constants), which makes "none" mean
-//! positive definite.
+//! By Sylvester's law the matrix has as many negative pivots as there are eigenvalues above μ. A Cholesky factorization that
+//! completes has found none. One node is grounded (both Laplacians ignore constants), so that a matrix without negative
+//! pivots is positive definite.
 //!
 //! *Rounding.* Rump (2006, "Verification of positive definiteness"): if the floating-point factorization of A − cI runs
 //! to its end with c ≥ φ·tr(A), φ = γ_{n+1}/(1 − γ_{n+1}), then A itself is positive definite. Twice that c also covers
-//! the rounding of the entries of A. So the bound is proved, not estimated. What the margin costs: the smallest
-//! eigenvalue of A near v_1 is about (μ − λ_1)/‖v_1‖², hence μ must exceed λ_1 by about c‖v_1‖²: on MNIST's
-//! 10,000 test images 2·10⁻⁵ of it.
+//! the rounding of the entries of A. So the bound is proved, not estimated. The margin has a cost: the smallest eigenvalue
+//! of A near v_1 is about (μ − λ_1)/‖v_1‖², so μ must exceed λ_1 by about c‖v_1‖². On MNIST's 10,000 test images this is
+//! 2·10⁻⁵ of λ_1.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::LltRegularization;

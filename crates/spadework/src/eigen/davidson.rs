@@ -3,16 +3,16 @@
 //! Generalized Davidson with thick restart that also keeps the previous Ritz vectors (Stathopoulos and Saad 1998,
 //! "GD+k"; LOBPCG is the case of the smallest basis). The basis V is L_Y-orthonormal, so VᵀL_XV is an ordinary small
 //! symmetric problem; residuals R = L_X X − L_Y X Θ of four Ritz pairs at a time are preconditioned by an approximate
-//! Cholesky factor of L_Y and join the basis. The constant vector is taken off every new direction.
+//! Cholesky factor of L_Y and join the basis. The constant vector is subtracted from every new direction.
 //!
-//! - **Block of four.** A single vector may settle on a wrong eigenvalue; three companions make that rare, and a panel
-//!   of four costs little more than one vector. Where fewer than four wanted pairs are left, the next Ritz pairs fill
-//!   the block as guards, which also separates clusters at the end of the wanted ones.
-//! - **Soft locking.** A converged pair stays in the basis and is no longer expanded; if its value moves (a larger one
-//!   was found late) it counts as not converged again.
-//! - **Accuracy.** L_X V and L_Y V are combined as V is, which adds a rounding error per restart. At the end the residuals are
-//!   made of products formed again and measured in the true norm by a Laplacian solve, and only that lets a pair pass. Where
-//!   it does not, all products are formed again: rounding may have been the reason.
+//! - **Block of four.** A single vector may settle on a wrong eigenvalue. Three more vectors make that rare, and a panel of
+//!   four costs little more than one vector. If fewer than four of the requested pairs are left, the next Ritz pairs fill
+//!   the block as guards. This also separates clusters of eigenvalues at the end of the requested ones.
+//! - **Soft locking.** A converged pair stays in the basis and adds no new directions. If its value moves, because a larger
+//!   one was found late, it counts as not converged again.
+//! - **Accuracy.** L_X V and L_Y V are combined like V, which adds a rounding error per restart. At the end, the residuals are
+//!   computed from new products and measured in the true norm by a Laplacian solve. Only these residuals accept a pair. If
+//!   they reject it, all products are computed again, because rounding may have been the reason.
 //!
 //! Read: `eigenpairs` (the loop), `Basis` (its state), `orthonormalize`.
 
@@ -370,7 +370,7 @@ impl<'p> Basis<'p> {
     }
 }
 
-/// The part of `column` orthogonal to orthonormal `columns`, normalized; `None` where nothing is left.
+/// The part of `column` orthogonal to orthonormal `columns`, normalized; `None` if nothing is left.
 fn orthonormal_to(columns: &[Vec<f64>], mut column: Vec<f64>) -> Option<Vec<f64>> {
     for _ in 0..3 {
         for other in columns {

@@ -1,17 +1,18 @@
-//! Whether no eigenvalue of the complement lies above μ, asked of conjugate gradients, which need no solves for it.
+//! Tests by conjugate gradients, without solves, that no eigenvalue of the complement is above μ.
 //!
-//! On the L_Y-orthogonal complement of the Ritz vectors, λ_max < μ exactly where A = μL_Y − L_X is positive definite. Conjugate
-//! gradients on A x = r_0 tell. Their residuals are r_k = q_k(A)r_0 for a polynomial with q_k(0) = 1, and as long as no
-//! direction has a curvature of 0 or less, all roots of q_k are positive. So q_k(λ) ≥ 1 for every λ ≤ 0: had A such an
-//! eigenvalue, and r_0 the part c of its eigenvector, no residual would be shorter than |c|‖r_0‖. A residual of t‖r_0‖ shows
-//! |c| ≤ t, and of a random direction that holds with probability at most √(2n/π)·t. Four independent starts fail together
-//! with the fourth power of that. This bounds an event of the starts alone, so looking after every step costs no probability.
+//! On the L_Y-orthogonal complement of the Ritz vectors, λ_max < μ if and only if A = μL_Y − L_X is positive definite.
+//! Conjugate gradients on A x = r_0 decide this. Their residuals are r_k = q_k(A)r_0 for a polynomial with q_k(0) = 1. As long
+//! as every direction has a positive curvature, all roots of q_k are positive, so q_k(λ) ≥ 1 for every λ ≤ 0. Suppose that A
+//! had such an eigenvalue, and that c is the component of r_0/‖r_0‖ along its eigenvector. Then no residual would be shorter
+//! than |c|‖r_0‖. So a residual of t‖r_0‖ shows that |c| ≤ t, which has a probability of at most √(2n/π)·t for a random
+//! direction. Four independent starts all fail with at most the fourth power of this probability. The bound concerns only the
+//! starts, so the residual may be looked at after every step without a correction.
 //!
-//! All of it takes place in the geometry of the preconditioner M ≈ L_Y: eigenvalues are those of A u = λ M u, whose signs are
-//! those of A whatever M is, norms of residuals are those of M⁻¹, and the start is uniform there, which its factor gives at once.
-//! With V the Ritz vectors, G = L_Y V and Z = M⁻¹G, residuals stay in the complement by r ← r − G(GᵀZ)⁻¹Zᵀr.
+//! Everything is computed in the geometry of the preconditioner M ≈ L_Y. The eigenvalues are those of A u = λ M u, whose signs
+//! are those of A for any M. The norms of residuals are those of M⁻¹. The start is uniform in this geometry; the factor of M
+//! gives it directly. With V the Ritz vectors, G = L_Y V and Z = M⁻¹G, residuals stay in the complement by r ← r − G(GᵀZ)⁻¹Zᵀr.
 //!
-//! A step costs two products and one preconditioning, as one of the eigenpairs' iteration does.
+//! A step costs two products and one preconditioning, as a step of the iteration for eigenpairs does.
 
 use faer::Mat;
 use faer::linalg::solvers::{DenseSolveCore, Llt};
@@ -65,7 +66,7 @@ struct Complement<'d, 'p, 'g> {
 }
 
 impl<'d, 'p, 'g> Complement<'d, 'p, 'g> {
-    /// `None` where rounding has made Ritz vectors dependent.
+    /// `None` if rounding has made Ritz vectors dependent.
     fn of(deflated: &'d Deflated<'p, 'g>) -> Option<Self> {
         let problem = deflated.problem();
         let columns = deflated.products();

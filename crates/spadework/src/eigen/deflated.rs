@@ -1,4 +1,4 @@
-//! The eigenproblem without the Ritz vectors that were found, which the bounds of λ_1 are about.
+//! The eigenproblem on the complement of the Ritz vectors that were found; the bounds of λ_1 come from it.
 
 use rand::{Rng, RngExt};
 

@@ -7,21 +7,21 @@
 //! at a time, last to first, the largest eigenvalue is at most that of [[θ_i, ρ_i], [ρ_i, μ]]; the last such bound holds
 //! for λ_1, and exceeds θ_1 only by about ρ_1²/(θ_1 − μ).
 //!
-//! μ need not be sharp: any value that lies clear of θ_1 leaves the upper end where it is. So the largest one that does is
-//! tried first, by a test that needs no solves ([`super::definiteness`]). Where it cannot be shown, as with more eigenvalues
-//! next to λ_1 than there are Ritz vectors, μ comes from a Lanczos iteration on the complement from four independent random
-//! starts. Two bounds are used then, and the better one is taken. Both ask for starts uniform in direction in the geometry of L_Y: L_Y⁺Eᵀg with Gaussian g over the
-//! edges (L_Y = EᵀE) is that. The starts being independent, the probabilities that each fails multiply.
+//! μ need not be sharp: any value that is well below θ_1 hardly changes the upper end. So the largest such value is tried first, by a test that needs
+//! no solves ([`super::definiteness`]). If the test cannot decide, for example if more eigenvalues are close to λ_1 than there are Ritz vectors, μ
+//! comes from a Lanczos iteration on the complement, from four independent random starts. Then the better of two bounds is used. Both need starts
+//! that are uniform in direction in the geometry of L_Y. L_Y⁺Eᵀg with Gaussian g over the edges (L_Y = EᵀE) is such a start. The starts are
+//! independent, so the probabilities that each fails multiply.
 //!
 //! - *Before the fact.* Kuczyński and Woźniakowski (1992, Theorem 4.2): after k steps from one start the largest Ritz value ξ
 //!   falls below (1 − ε)λ_max with probability at most 1.648 √n e^{−√ε(2k−1)}. So μ = ξ/(1 − ε).
-//! - *After the fact.* With p the characteristic polynomial of the tridiagonal matrix, ‖p(A)b‖ = Πβ_j. An eigenvector of λ
-//!   of which the start b has the part c gives |c|·p(λ) ≤ Πβ_j, and p(λ) ≥ (λ − ξ)Π_{j≥2}(ξ − θ_j) for λ ≥ ξ. The part of a
-//!   random direction is below t with probability at most √(2n/π)·t. So μ = ξ + (Πβ_j/t)/Π_{j≥2}(ξ − θ_j), the largest such
-//!   bound of the four starts. An iteration that runs into an invariant subspace has a tiny β and with it a sharp bound.
+//! - *After the fact.* With p the characteristic polynomial of the tridiagonal matrix, ‖p(A)b‖ = Πβ_j. If c is the component
+//!   of the start b along an eigenvector of λ, then |c|·p(λ) ≤ Πβ_j, and p(λ) ≥ (λ − ξ)Π_{j≥2}(ξ − θ_j) for λ ≥ ξ. For a
+//!   random direction, |c| is below t with probability at most √(2n/π)·t. So μ = ξ + (Πβ_j/t)/Π_{j≥2}(ξ − θ_j), the largest
+//!   such bound of the four starts. If an iteration reaches an invariant subspace, β is tiny and the bound is sharp.
 //!
-//! The best of both bounds over all steps is taken, so each may fail with an equal share of half of [`FAILURE`] only; the
-//! other half is that of the test.
+//! The best of all bounds of all steps is used, so half of [`FAILURE`] is divided equally among them. The other half is for
+//! the test.
 
 use faer::Mat;
 
@@ -303,7 +303,7 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
         self.ritz_values(lane).first().copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Ritz values of one start, largest first; none where the decomposition fails.
+    /// Ritz values of one start, largest first; none if the decomposition fails.
     fn ritz_values(&self, lane: usize) -> Vec<f64> {
         let size = self.lengths[lane].unwrap_or(self.diagonals.len());
         let tridiagonal = Mat::from_fn(size, size, |i, j| match i.abs_diff(j) {

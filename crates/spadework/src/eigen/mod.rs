@@ -67,14 +67,14 @@ impl Default for EigenParams {
 /// How eigenpairs are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum EigenMethod {
-    /// Dense where n is small, iterative otherwise.
+    /// Dense for small n, iterative otherwise.
     #[default]
     Auto,
     /// Dense decomposition: O(n³), all eigenvalues.
     Dense,
-    /// Block Davidson iteration; dense where n is too small for its basis.
+    /// Block Davidson iteration; dense if n is too small for its basis.
     Davidson,
-    /// Power iteration with a block of vectors (the paper's A.5); dense where n is too small for the block.
+    /// Power iteration with a block of vectors (the paper's A.5); dense if n is too small for the block.
     Power,
     /// Found by another program and passed in ([`GeneralizedEigenpairs::restore`]). As a request, it is the same as
     /// [`EigenMethod::Auto`].
@@ -231,7 +231,7 @@ trait Pencil: Sync {
     }
 
     /// A x − θ L x of one vector without the cancellation that [`residual`](Self::residual) has where the graph of L hardly hangs
-    /// together; `None` where A has no differences to sum.
+    /// together; `None` if A has no differences to sum.
     fn residual_by_differences(&self, _: &[f64], _: f64) -> Option<Vec<f64>> {
         None
     }
@@ -419,8 +419,8 @@ impl<'g> EigenProblem<'g> {
     /// The r largest eigenpairs.
     ///
     /// # Errors
-    /// [`Error::TooManyEigenpairs`] unless r < n; [`Error::TooFewEigenvalues`] where the input graph has so many components
-    /// that fewer than r eigenvalues are positive; [`Error::Cancelled`]; [`Error::NotConverged`], with the residuals reached.
+    /// [`Error::TooManyEigenpairs`] unless r < n; [`Error::TooFewEigenvalues`] if the input graph has so many components that
+    /// fewer than r eigenvalues are positive; [`Error::Cancelled`]; [`Error::NotConverged`], with the residuals reached.
     pub fn dominant_eigenpairs(
         &self,
         params: &EigenParams,
@@ -445,14 +445,14 @@ impl<'g> EigenProblem<'g> {
         self.as_given(solve_pencil(self, params, monitor)?)
     }
 
-    /// All n − 1 eigenvalues, largest first, by a dense decomposition; as many are 0 as the input graph has components
-    /// beyond the first.
+    /// All n − 1 eigenvalues, largest first, by a dense decomposition. If the input graph has c components, c − 1 of them
+    /// are 0.
     ///
     /// # Errors
     /// [`Error::NotConverged`] when the decomposition fails; [`Error::Cancelled`].
     ///
     /// # Complexity
-    /// O(n³) time, some four matrices of n² numbers.
+    /// O(n³) time, and about four matrices of n² numbers.
     pub fn all_eigenvalues(&self, monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let values = dense::eigenvalues(self, monitor)?;
         let values: Vec<f64> = values.into_iter().map(|value| self.scale.value(value)).collect();

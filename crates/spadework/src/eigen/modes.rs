@@ -1,8 +1,8 @@
 //! The lowest modes of one graph: eigenvectors of the smallest positive eigenvalues of its Laplacian.
 //!
-//! L u = σ u on vectors of mean zero is A v = λ L v with A the identity there and λ = 1/σ, so the solver of the model score
-//! finds them: the largest λ are the smallest σ. Its scale vᵀLv = 1 makes v = u/√σ for a u of length 1, and the vectors are
-//! the columns of the paper's U_N (Lemma 3), in which squared distances are effective resistances once all are taken.
+//! On vectors of mean zero, L u = σ u is A v = λ L v, where A is the identity and λ = 1/σ. So the solver of the model score
+//! finds the modes: the largest λ are the smallest σ. With its scale vᵀLv = 1, v = u/√σ for a u of length 1. So the vectors
+//! are the columns of the paper's U_N (Lemma 3); with all of them, squared distances are effective resistances.
 
 use faer::Mat;
 
@@ -14,7 +14,7 @@ use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::monitor::Monitor;
 use crate::scaling::scaled;
 
-/// σ_2 ≤ σ_3 ≤ … of a connected graph's Laplacian with the vectors u_i/√σ_i; the trivial pair (0, constant) left out.
+/// σ_2 ≤ σ_3 ≤ … of a connected graph's Laplacian, with the vectors u_i/√σ_i, without the trivial pair (0, constant).
 ///
 /// The vectors have mean zero and uᵀLu = 1; their entry of largest magnitude is positive.
 #[derive(Debug, Clone)]

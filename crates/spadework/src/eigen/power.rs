@@ -2,11 +2,11 @@
 //!
 //! V ← L_Y⁺L_X V by Laplacian solves, then Rayleigh–Ritz in the span of the block (Bauer 1957 and Stewart 1969, "subspace
 //! iteration"; with one vector it is the plain power iteration). A block of at least r + 2 vectors, rounded up to panels of
-//! four: the pair i converges by the factor λ_{s+1}/λ_i per step, s the size of the block, where a single vector would have
-//! λ_2/λ_1, which is near 1 for real data.
+//! four: in each step, the error of pair i shrinks by the factor λ_{s+1}/λ_i, where s is the size of the block. For a single
+//! vector the factor would be λ_2/λ_1, which is near 1 for real data.
 //!
-//! - **Solves from where it stands.** L_Y⁺L_X v = θv + L_Y⁺r with the residual r = L_X v − θ L_Y v, so a solve of r to two
-//!   digits gives the step to two digits more than it has moved.
+//! - **Solves of the residual only.** L_Y⁺L_X v = θv + L_Y⁺r with the residual r = L_X v − θ L_Y v. So it is enough to solve
+//!   for L_Y⁺r to two digits: the error of the step is then a hundredth of its length.
 //! - **Residuals for free.** ‖r‖ in the norm of L_Y⁺ is the length of that correction in the norm of L_Y.
 //!
 //! It needs no basis beyond the block, but many more solves than the Davidson iteration, which is therefore the
@@ -155,7 +155,7 @@ fn gram_of(a: &[Panel], b: &[Panel]) -> Mat<f64> {
     Mat::from_fn(size, size, |i, j| blocks[i / WIDTH][j / WIDTH][i % WIDTH][j % WIDTH])
 }
 
-/// The small problem A c = θ G c by whitening G, scaled to unit diagonal first. `None` where directions have become
+/// The small problem A c = θ G c by whitening G, scaled to unit diagonal first. `None` if directions have become
 /// dependent or a decomposition fails.
 fn rayleigh_ritz(left: &Mat<f64>, right: &Mat<f64>) -> Option<(Vec<f64>, Mat<f64>)> {
     let size = right.nrows();

@@ -1,4 +1,4 @@
-//! Other labels for the nodes of large graphs, under which neighbors lie close together in memory.
+//! Relabels the nodes of large graphs, so that neighbors are close together in memory.
 
 use super::{GeneralizedEigenpairs, largest_entry};
 use crate::graph::{Graph, GraphPair, breadth_first_labels};

@@ -23,14 +23,14 @@ pub struct StoredEigenpairs {
 }
 
 impl GeneralizedEigenpairs {
-    /// Eigenpairs of these graphs that were found before: checked, and then taken as they are, bit by bit.
+    /// Restores eigenpairs of these graphs that were found earlier. They are checked and then used unchanged, bit by bit.
     ///
     /// The residuals are not checked: computing an [`Enclosure`](super::Enclosure) of λ_1 shows whether
     /// they are right.
     ///
     /// # Errors
-    /// [`Error::NoEigenpairs`]; [`Error::StoredShape`] where numbers are missing; [`Error::StoredEigenpair`] where a value is
-    /// not the Rayleigh quotient of its vector, the vectors are not L_Y-orthonormal with mean zero, or the order is wrong.
+    /// [`Error::NoEigenpairs`]; [`Error::StoredShape`] if numbers are missing; [`Error::StoredEigenpair`] if a value is not
+    /// the Rayleigh quotient of its vector, the vectors are not L_Y-orthonormal with mean zero, or the order is wrong.
     pub fn restore(graphs: &GraphPair, stored: StoredEigenpairs) -> Result<Self> {
         let StoredEigenpairs { values, vectors, residuals, info } = stored;
         if values.is_empty() {

@@ -1,4 +1,4 @@
-//! Small dense symmetric eigenproblems; this file and `dense.rs` are the ones that know faer's decompositions.
+//! Small dense symmetric eigenproblems. Only this file and `dense.rs` use faer's decompositions.
 
 use faer::{Mat, MatRef, Side};
 

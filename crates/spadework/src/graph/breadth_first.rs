@@ -1,4 +1,4 @@
-//! Names by which neighbors lie close together in memory.
+//! An order of nodes in which neighbors are close together in memory.
 
 use super::Graph;
 

@@ -1,11 +1,11 @@
 //! The shortest edges that join the components of a graph.
 //!
-//! Borůvka's rounds: every part but the largest takes its shortest edge to elsewhere, until one part is left. Samples are
-//! kept in balls of near ones; two samples are no nearer than their balls, so most pairs of balls are ruled out by the
-//! shortest edge that a part has so far.
+//! Borůvka's rounds: every part except the largest takes its shortest edge to another part, until one part is left. Nearby
+//! samples are grouped into balls. Two samples are at least as far apart as their balls, so the shortest edge of a part so
+//! far rules out most pairs of balls.
 //!
-//! In many dimensions balls rule out nothing. There, once the parts are few, one look at all pairs of samples finds the shortest edge
-//! between every two parts ([`closest_pairs`]), and Kruskal's algorithm takes the forest from these.
+//! In many dimensions balls rule out nothing. In that case, once there are few parts, a single pass over all pairs of samples finds
+//! the shortest edge between every two parts ([`closest_pairs`]), and Kruskal's algorithm builds the forest from these edges.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,8 +1,8 @@
-//! Connectivity policies: how a pair of neighbor graphs becomes fit for the eigenproblem.
+//! Connectivity policies: how a pair of neighbor graphs is made suitable for the eigenproblem.
 //!
-//! λ_max(L_Y⁺L_X) is finite only where null(L_Y) ⊆ null(L_X): any input edge between two components of the output graph
-//! makes it infinite. The paper asks connectivity of both graphs and "chooses a proper k"; here that choice has a name
-//! ([`Connectivity`]) and leaves a record ([`Connection`]).
+//! λ_max(L_Y⁺L_X) is finite only if null(L_Y) ⊆ null(L_X): any input edge between two components of the output graph makes
+//! it infinite. The paper requires both graphs to be connected and "chooses a proper k". Here that choice is a named policy
+//! ([`Connectivity`]), and its outcome is recorded ([`Connection`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ pub struct SideConnection {
 }
 
 impl SideConnection {
-    /// A graph of that many components with the requested neighbors, and the edges that were added to it.
+    /// A graph that had this many components with the requested neighbors, and got this many bridges.
     pub fn new(components_found: usize, bridges: usize) -> Self {
         Self { components_found, bridges }
     }

@@ -1,7 +1,7 @@
-//! What to do with a graph that is disconnected, in words.
+//! The policies for a disconnected graph, and the words for them.
 
-/// What to do with a neighbor graph that is disconnected: λ_max(L_Y⁺L_X) needs a connected output graph, and the paper
-/// asks for two connected graphs.
+/// What to do with a disconnected neighbor graph. λ_max(L_Y⁺L_X) needs a connected output graph, and the paper requires both
+/// graphs to be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connectivity {
     /// Use the smallest k' ≥ k for which both graphs are connected.

@@ -1,4 +1,4 @@
-//! From neighbor lists to the graph of one side: which pairs are edges, and what they weigh.
+//! From neighbor lists to the graph of one side: which pairs are edges, and their weights.
 
 use super::components::DisjointSets;
 use super::{Graph, GraphKind, Weights};
@@ -158,14 +158,15 @@ pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f
     (Graph::from_weighted_edges(graph.nodes(), &weighed).expect("the same edges, positive weights"), raised)
 }
 
-/// The graph of one side as its lists give it, connected or not: the edges that `kind` chooses, weighed.
+/// The graph of one side from its neighbor lists, connected or not: the edges that `kind` chooses, with their weights.
 ///
-/// A continuous graph of δ > 1 may have edges beyond the k nearest; of these it has those that the lists hold.
+/// A continuous graph of δ > 1 may have edges beyond the k nearest; it only gets those that are in the lists.
 ///
-/// What comes before ([`project`](super::project)) and after ([`sparsify`](crate::pipeline::sparsify)) is for the caller.
+/// The steps before it ([`project`](super::project)) and after it ([`sparsify`](crate::pipeline::sparsify)) are left to the
+/// caller.
 ///
 /// # Panics
-/// When the lists are shorter than `neighbors`, or are of other samples.
+/// When the lists are shorter than `neighbors`, or belong to other samples.
 ///
 /// ```
 /// use spadework::graph::{GraphKind, Weights, construct};

@@ -5,12 +5,12 @@ use super::Graph;
 /// 0–1–…–(n−1).
 ///
 /// # Panics
-/// When `nodes` is 0, as do the others here.
+/// When `nodes` is 0. The other functions of this module panic likewise.
 pub fn path(nodes: usize) -> Graph {
     from_known_edges(nodes, (1..nodes as u32).map(|q| (q - 1, q)))
 }
 
-/// The path with its ends joined; needs three nodes.
+/// The path with its ends joined.
 ///
 /// # Panics
 /// With fewer than three nodes.

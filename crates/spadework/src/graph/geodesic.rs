@@ -1,10 +1,10 @@
 //! Geodesic distances: hops along a shortest path, by breadth-first search.
 //!
-//! An edge is one hop whatever its weight. Weights of these graphs say how strongly two samples are joined, not how far
-//! apart they are, and the paper's geodesic distance is that of graphs with unit weights.
+//! Every edge is one hop, whatever its weight: weights say how strongly two samples are connected, not how far apart they
+//! are, and the paper's geodesic distance is that of graphs with unit weights.
 //!
-//! Pairs are grouped by one of their ends and the searches of different ends run in parallel; a search stops when it has
-//! met all the ends it was sent for, so that pairs which lie close together (most edges) cost little.
+//! Pairs are grouped by one of their ends, and the searches from different ends run in parallel. A search stops when it has
+//! reached all other ends of its group, so pairs that are close together (most edges) cost little.
 
 use rayon::prelude::*;
 
@@ -12,14 +12,14 @@ use super::Graph;
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 
-/// Hops between the nodes of every pair, in the order of the pairs; `None` where no path joins them.
+/// Hops between the nodes of every pair, in the order of the pairs; `None` if no path connects them.
 ///
 /// # Errors
 /// [`Error::BadPair`](crate::error::Error::BadPair) when a pair names a node that does not exist;
 /// [`Error::Cancelled`](crate::error::Error::Cancelled).
 ///
 /// # Complexity
-/// At most one search, O(m) for m edges, for every node that stands first in a pair. n numbers of memory per thread.
+/// At most one search per node that is the first of a pair, each O(m) for m edges; n numbers of memory per thread.
 ///
 /// ```
 /// use spadework::graph::{generators, geodesic_distances};
@@ -56,7 +56,7 @@ pub fn geodesic_distances(
     Ok(distances)
 }
 
-/// Hops from one node to every other; `None` where no path leads.
+/// Hops from one node to every other; `None` if there is no path.
 ///
 /// # Panics
 /// When the graph has no such node.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, UnknownWord};
 /// How the graph of one side is made of its samples.
 ///
 /// In words, as on the command line: `knn`, `mutual`, `pca:50`, `pca:0.95`, `cknn:1`, `sparse:density=1.5`,
-/// `sparse:kappa=50`. [`GraphKind::Pca`] projects the inputs alone; everything else holds for both graphs.
+/// `sparse:kappa=50`. [`GraphKind::Pca`] projects only the inputs; all other kinds apply to both graphs.
 ///
 /// ```
 /// use spadework::graph::{Dimensions, GraphKind};
@@ -56,11 +56,11 @@ pub enum Sparsity {
 /// Weights of the edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Weights {
-    /// Every edge weighs 1, as in the paper.
+    /// Every edge has weight 1, as in the paper.
     #[default]
     Unit,
-    /// w = exp(−d²/(d_k(p) d_k(q))), tuned to each place by the distance d_k to the k-th neighbor (Zelnik-Manor and
-    /// Perona 2004), and never below [`Weights::LEAST`].
+    /// w = exp(−d²/(d_k(p) d_k(q))), scaled locally by the distance d_k to the k-th neighbor (Zelnik-Manor and Perona 2004),
+    /// and never below [`Weights::LEAST`].
     Gaussian,
 }
 
@@ -71,7 +71,7 @@ impl Weights {
 }
 
 impl GraphKind {
-    /// Checks the numbers in it.
+    /// Checks its numbers.
     ///
     /// # Errors
     /// [`Error::GraphKind`] when one is out of range.

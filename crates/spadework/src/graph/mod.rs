@@ -29,7 +29,7 @@ use crate::scaling::scaled;
 
 /// An undirected graph with positive weights.
 ///
-/// Holding one proves: no loops, no edge twice, both directions of every edge stored, rows sorted by node.
+/// Invariants: no loops, no repeated edges, both directions of every edge stored, rows sorted by node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Graph {
     /// Row p holds entries `row_starts[p]..row_starts[p + 1]`.
@@ -79,7 +79,7 @@ impl Graph {
         Self { row_starts, columns, weights: EntryWeights::Unit }
     }
 
-    /// A graph of unit weights; each edge in either direction, repetitions allowed.
+    /// A graph of unit weights. Edges may be given in either direction and more than once.
     ///
     /// # Errors
     /// When an edge is a loop or names a node that does not exist.
@@ -202,7 +202,7 @@ impl Graph {
         &self.columns[self.row_starts[p]..self.row_starts[p + 1]]
     }
 
-    /// Weights of the edges to [`Graph::neighbors`], in the same order; `None` where all are 1.
+    /// Weights of the edges to [`Graph::neighbors`], in the same order; `None` if all are 1.
     pub fn weights(&self, p: usize) -> Option<&[f64]> {
         match &self.weights {
             EntryWeights::Unit => None,
@@ -270,17 +270,17 @@ fn sort_and_deduplicate(row_starts: &mut [usize], columns: &mut Vec<u32>) {
     columns.shrink_to_fit();
 }
 
-/// A graph in one piece, so that the null space of its Laplacian is spanned by the constant vector.
+/// A connected graph: the null space of its Laplacian is spanned by the constant vector.
 ///
 /// Copies share the graph.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectedGraph(Arc<Graph>);
 
 impl ConnectedGraph {
-    /// The graph, if it is in one piece; otherwise its components.
+    /// Checks that the graph is connected.
     ///
     /// # Errors
-    /// The components, when there are several.
+    /// Its components, when there are several.
     pub fn new(graph: impl Into<Arc<Graph>>) -> std::result::Result<Self, Components> {
         let graph = graph.into();
         let components = Components::of(&graph);
@@ -297,7 +297,7 @@ impl ConnectedGraph {
         Arc::clone(&self.0)
     }
 
-    /// The graph itself, copied only where others share it.
+    /// The graph itself, copied only if others share it.
     pub fn into_graph(self) -> Graph {
         Arc::unwrap_or_clone(self.0)
     }
@@ -308,10 +308,10 @@ impl ConnectedGraph {
     }
 }
 
-/// Input and output graph over the same nodes, fit for λ_max(L_Y⁺L_X): the output graph is connected.
+/// Input and output graph over the same nodes, for which λ_max(L_Y⁺L_X) is finite: the output graph is connected.
 ///
-/// The two have names because λ_max(L_Y⁺L_X) and λ_max(L_X⁺L_Y) differ. Copies, and pairs of the same input graph, share their
-/// graphs.
+/// The two sides have names because λ_max(L_Y⁺L_X) and λ_max(L_X⁺L_Y) differ. Copies, and pairs of the same input graph, share
+/// their graphs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphPair {
     input: Arc<Graph>,
@@ -386,7 +386,7 @@ impl GraphPair {
         Error::WeightRange { input: self.input.largest_weight(), output: self.output().largest_weight() }
     }
 
-    /// The pair with its sides exchanged, fit for λ_max(L_X⁺L_Y).
+    /// The pair with its sides exchanged, for λ_max(L_X⁺L_Y).
     ///
     /// # Errors
     /// [`Error::InputDisconnected`].

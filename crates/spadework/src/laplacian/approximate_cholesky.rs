@@ -1,16 +1,16 @@
 //! The preconditioner: an approximate Cholesky factor of a Laplacian.
 //!
-//! Kyng and Sachdeva (2016), in the variant of Gao, Kyng and Spielman (2025). Eliminating a node i of a Laplacian joins all
-//! its neighbors with each other, j–k with weight w_j w_k/D, D = Σ w. Instead of that clique a tree is sampled whose
-//! expectation it is: neighbors are taken by ascending weight, and each j is joined to one later neighbor k, chosen with
-//! probability w_k/S, S = the sum of the later weights, with weight w_j S/D. So the graph does not grow, the factor has
-//! a few times as many entries as it has edges (three times at 10⁴ samples, six times at 10⁶), and conjugate gradients need
-//! some fifteen steps whatever n.
+//! Kyng and Sachdeva (2016), in the variant of Gao, Kyng and Spielman (2025). Eliminating a node i of a Laplacian connects
+//! all its neighbors with each other: j–k gets the weight w_j w_k/D, where D = Σ w. Instead of this clique, a tree is
+//! sampled whose expectation is the clique. Neighbors are taken by ascending weight, and each j is connected to one later
+//! neighbor k with weight w_j S/D. Here k is chosen with probability w_k/S, where S is the sum of the later weights. So the
+//! graph does not grow. The factor has a few times as many entries as the graph has edges (three times at 10⁴ samples, six
+//! times at 10⁶), and conjugate gradients need about fifteen steps for any n.
 //!
 //! - **Order.** Nodes are eliminated by ascending degree of the original graph. Updating the order as degrees change
 //!   saves few entries and no iterations, and makes the factor more expensive.
 //! - **Solves** work on panels of four vectors, so that one pass over the factor serves four right-hand sides, and in single
-//!   precision: they wait for memory more than for anything else, and a preconditioner is rough anyway.
+//!   precision: most of their time is spent waiting for memory, and a preconditioner is approximate anyway.
 //!
 //! Read: `elimination.rs` (the graph while it shrinks), `ApproximateCholesky::new`, `solve_panel`.
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct CgParams {
-    /// Relative residual, measured in the preconditioner's norm, at which a right-hand side is done.
+    /// Relative residual, in the norm of the preconditioner, at which a right-hand side counts as solved.
     pub tolerance: f64,
     /// Maximum number of iterations.
     pub max_iterations: usize,
@@ -70,7 +70,7 @@ impl<'g> LaplacianSolver<'g> {
         &self.laplacian
     }
 
-    /// Solves L x = b for one vector; the mean of b is taken off, and x has mean zero.
+    /// Solves L x = b for one vector. The mean of b is subtracted first, and x has mean zero.
     pub fn solve(&self, b: &[f64], params: &CgParams) -> (Vec<f64>, CgInfo) {
         let panel: Panel = b.iter().map(|&b| [b, 0.0, 0.0, 0.0]).collect();
         let (x, info) = self.solve_panel(&panel, params);

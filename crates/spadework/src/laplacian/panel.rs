@@ -1,8 +1,8 @@
-//! Panels: four vectors stored row by row, the unit in which the spectral part works.
+//! Panels: four vectors stored row by row, the unit of work of the spectral part.
 //!
-//! A sparse product that gathers a row of four numbers costs little more than one that gathers a single number, and
-//! four is a vector register of doubles. Sums over rows are taken in fixed chunks that are added in order, so that no
-//! result depends on the number of threads.
+//! A sparse product that gathers rows of four numbers costs little more than one that gathers single numbers, and four
+//! doubles fill a vector register. Sums over rows are taken in fixed chunks that are added in order, so that no result
+//! depends on the number of threads.
 
 use pulp::{Simd, WithSimd};
 use rand::{Rng, RngExt};

@@ -1,10 +1,10 @@
 //! Effective resistances: exactly by solves, and for many pairs at once by a random projection.
 //!
-//! *Exactly.* R(p,q) = bᵀL⁺b, b = e_p − e_q. For any x near L⁺b, 2bᵀx − xᵀLx = R − ‖x − L⁺b‖²_L: what is missing is the
-//! *square* of the error, rᵀL⁺r. (bᵀx alone misses as little only while conjugate gradients keep x orthogonal to the residual,
-//! which rounding ends.) With the relative residual η in the norm of the preconditioner M it is at most κη²R, κ the condition
-//! of M⁻¹L. An approximate Cholesky factor has κ below 10³, so [`EXACT`] leaves a relative error below 10⁻¹¹
-//! ([`RESISTANCE_ERROR`] says 10⁻¹⁰).
+//! *Exactly.* R(p,q) = bᵀL⁺b, b = e_p − e_q. For any x near L⁺b, 2bᵀx − xᵀLx = R − ‖x − L⁺b‖²_L: the error is only the
+//! *square* of the error of x, rᵀL⁺r. (bᵀx alone is as accurate only as long as x is orthogonal to the residual, and rounding
+//! destroys this.) With the relative residual η in the norm of the preconditioner M the error is at most κη²R, where κ is
+//! the condition number of M⁻¹L. An approximate Cholesky factor has κ below 10³, so [`EXACT`] leaves a relative error below
+//! 10⁻¹¹ ([`RESISTANCE_ERROR`] says 10⁻¹⁰).
 //!
 //! *By a projection.* With B the signed incidence matrix, W the weights and F = W^½B, L = FᵀF and R(p,q) = ‖F L⁺b‖²
 //! (Spielman and Srivastava 2008). A matrix Q of m rows with entries ±1/√m keeps such lengths: Achlioptas (2003,
@@ -15,12 +15,12 @@
 //! ```
 //!
 //! so m = ⌈2 ln(2N/δ)/(ε²/2 − ε³/3)⌉ rows serve N pairs at once with probability 1 − δ. The rows of QF L⁺ are m Laplacian
-//! solves with right-hand sides Fᵀq: a random sign on every edge. They are taken in panels of four, used and forgotten, so
-//! the memory does not grow with m.
+//! solves with right-hand sides Fᵀq: a random sign on every edge. They are solved in panels of four and not stored, so the
+//! memory does not grow with m.
 //!
-//! *The solves' share.* A solve with relative residual η errs by √κη‖z_i‖_L, across a pair by √R times that, over all rows
-//! by √R·√κη√(Σ‖z_i‖²_L), and Σ‖z_i‖²_L is about n − 1. With η = 10⁻⁴ε/√n that is less than 0.01·ε√R for κ up to 10⁴;
-//! the projection is given 0.95·ε, and so both together stay within ε.
+//! *Error of the solves.* A solve with relative residual η has an error of √κη‖z_i‖_L. Across a pair, the error is √R times
+//! that, and over all rows √R·√κη√(Σ‖z_i‖²_L), where Σ‖z_i‖²_L is about n − 1. With η = 10⁻⁴ε/√n that is less than 0.01·ε√R
+//! for κ up to 10⁴; the projection gets 0.95·ε, so both together stay within ε.
 //!
 //! The same projection with the F of *another* graph gives eᵀL_Y⁺L_XL_Y⁺e, the edge scores of the full spectrum
 //! (`scores/full_spectrum.rs`): only the right-hand sides differ.
@@ -63,7 +63,7 @@ const COLUMNS: f64 = 1e-12;
 pub struct SketchParams {
     /// Relative error ε of every number, between [`SketchParams::LEAST_ERROR`] and [`SketchParams::MOST_ERROR`].
     pub error: f64,
-    /// Probability δ with which any of the numbers may err by more.
+    /// Probability δ that any of the numbers has a larger error.
     pub failure: f64,
     /// Seed of the random signs.
     pub seed: u64,
@@ -90,7 +90,7 @@ impl SketchParams {
     /// Checks both numbers.
     ///
     /// # Errors
-    /// [`Error::SketchError`] when ε is out of range or δ is no probability between 0 and 1.
+    /// [`Error::SketchError`] when ε is out of range or δ is not between 0 and 1.
     pub fn check(&self) -> Result<()> {
         let (least, most) = (Self::LEAST_ERROR, Self::MOST_ERROR);
         let is_probability = self.failure > 0.0 && self.failure < 1.0;
@@ -100,7 +100,7 @@ impl SketchParams {
         Err(Error::SketchError { least, most, got: self.error, failure: self.failure })
     }
 
-    /// Rows of the projection for that many numbers: ⌈2 ln(2N/δ)/(ε²/2 − ε³/3)⌉ with the projection's share of ε.
+    /// Rows of the projection for this many numbers: ⌈2 ln(2N/δ)/(ε²/2 − ε³/3)⌉ with the projection's share of ε.
     pub fn rows(&self, numbers: usize) -> usize {
         let epsilon = PROJECTION_SHARE * self.error;
         let exponent = epsilon * epsilon / 2.0 - epsilon.powi(3) / 3.0;
@@ -113,7 +113,7 @@ impl SketchParams {
     }
 }
 
-/// How numbers were obtained that stand for a quadratic form of every pair.
+/// How the numbers of pairs, such as resistances, were obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SketchInfo {
@@ -178,13 +178,13 @@ pub(super) fn panel_energies(graph: &Graph, x: &Panel) -> [f64; WIDTH] {
     sums
 }
 
-/// R(p,q) of every pair by a random projection, all at once; exact where that costs less.
+/// R(p,q) of every pair by a random projection, all at once; exact if that costs less.
 ///
 /// # Errors
 /// [`Error::SketchError`], [`Error::BadPair`], [`Error::NotConverged`], [`Error::Cancelled`].
 ///
 /// # Complexity
-/// [`SketchParams::rows`] solves, a quarter of a panel solve each; memory for some 16 panels in addition to the result.
+/// [`SketchParams::rows`] solves, a quarter of a panel solve each; memory for about 16 panels in addition to the result.
 pub fn edge_resistances(
     solver: &LaplacianSolver<'_>,
     pairs: &[(u32, u32)],
@@ -242,7 +242,7 @@ fn state(panels: usize, sums: &[f64]) -> Vec<u8> {
     state.into_bytes()
 }
 
-/// How many panels an earlier run has added up, and the sums; none where they do not fit.
+/// How many panels an earlier run has added up, and the sums; none if they do not fit.
 fn restored(state: &[u8], pairs: usize) -> Option<(usize, Vec<f64>)> {
     let mut state = StateReader::new(state);
     let [panels] = state.some_counts()?;

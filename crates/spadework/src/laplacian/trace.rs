@@ -1,9 +1,8 @@
 //! tr(L⁺M) of two Laplacians on the same nodes, by a sketch.
 //!
 //! With F the weighted incidence matrix of the second graph, M = FᵀF, and a random sign on each of its edges, b = Fᵀz:
-//! E[bᵀL⁺b] = tr(F L⁺Fᵀ) = tr(L⁺M) (Hutchinson 1990). Each b costs a quarter of a panel solve. What a solve leaves over enters by
-//! its square, as in `resistance.rs`, so that it is far below what the signs leave to chance, which the standard
-//! error shows.
+//! E[bᵀL⁺b] = tr(F L⁺Fᵀ) = tr(L⁺M) (Hutchinson 1990). Each b costs a quarter of a panel solve. The error of a solve enters by its
+//! square, as in `resistance.rs`. So it is far smaller than the random error from the signs, which the standard error measures.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Exact search where it is affordable, otherwise approximate search.
+//! Exact search if it is affordable, otherwise approximate search.
 
 use super::exact::Wanted;
 use super::{ApproximateSearch, ExactSearch, NeighborLists, NeighborSearch};
@@ -9,7 +9,7 @@ use crate::samples::Samples;
 
 /// The exact search, or the approximate one if the exact search would take too long.
 ///
-/// The choice depends on the samples and k alone, never on the clock or the number of threads.
+/// The choice depends only on the samples and k, not on the clock or the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct AutomaticSearch {

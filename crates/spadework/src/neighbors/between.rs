@@ -1,4 +1,4 @@
-//! Nearest neighbors of one block of samples in another: what a search that is spread over machines is made of.
+//! Nearest neighbors of one block of samples in another: the building block of a search on many machines.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,9 +17,9 @@ use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::samples::{Norm, Samples, Side};
 
-/// The nearest of every query, row after row: `neighbors` of them, nearest first, ties to the lower index.
+/// The `neighbors` nearest samples of every query, row after row, nearest first, ties to the lower index.
 ///
-/// Where the other block has too few samples, a row ends with infinite distances and without indices.
+/// If the other block has too few samples, rows end with infinite distances and no indices.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BlockNeighbors {
@@ -35,16 +35,17 @@ const TOGETHER: usize = 32;
 const SHORT: usize = 32;
 
 /// The `neighbors` nearest samples of `base` for every sample of `queries`, with the distances of the exact search, bit by
-/// bit. Query p is sample p + `shift` of `base` where that exists, and no sample is its own neighbor.
+/// bit. Query p is sample p + `shift` of `base`, if that exists; no sample is its own neighbor.
 ///
-/// The best of such lists over all blocks of some samples, ordered by distance and index, are the lists of
-/// [`ExactSearch`](super::ExactSearch) over all of them.
+/// To get the lists of [`ExactSearch`](super::ExactSearch) over all samples, merge these lists over all blocks, ordered by
+/// distance and index.
 ///
 /// # Errors
-/// [`Error::NoNeighbors`]; [`Error::BlockDim`] when the samples differ in their numbers; when the monitor stops the run.
+/// [`Error::NoNeighbors`]; [`Error::BlockDim`] when the blocks have different numbers per sample; when the monitor stops the
+/// run.
 ///
 /// # Complexity
-/// O(n_q n_b d), most of it in single precision where the samples are.
+/// O(n_q n_b d), mostly in single precision if the samples are in single precision.
 pub fn nearest_between(
     queries: &Samples<'_>,
     base: &Samples<'_>,
@@ -205,7 +206,7 @@ impl<'a> FoundGroups<'a> {
         state.into_bytes()
     }
 
-    /// `None` where the state does not fit.
+    /// `None` if the state does not fit.
     fn read(&self, state: &[u8]) -> Option<Vec<(usize, GroupNeighbors)>> {
         let mut state = StateReader::new(state);
         let (groups, indices, distances) = (state.counts()?, state.indices()?, state.doubles()?);

@@ -1,4 +1,4 @@
-//! Every pair, in double precision: slow, plain, and what the fast searches are compared with.
+//! Every pair, in double precision: slow and simple, the reference for the fast searches.
 
 use rayon::prelude::*;
 

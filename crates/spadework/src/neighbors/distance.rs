@@ -1,4 +1,4 @@
-//! The one distance that decides: every search settles its winners with it, so that all agree to the last bit.
+//! The one distance that decides: every search computes its final lists with it, so all searches agree to the last bit.
 
 use std::ops::Add;
 
@@ -30,7 +30,7 @@ pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
     /// Whether [`Element::part`] says all but the last digits of a distance.
     const HAS_PARTS: bool = false;
 
-    /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 where there is none.
+    /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 if there is none.
     fn least_squared_distance<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> f64;
 
     /// The same for the other norms, squared.

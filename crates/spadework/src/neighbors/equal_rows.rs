@@ -14,7 +14,7 @@ pub(crate) struct EqualRows {
 }
 
 impl EqualRows {
-    /// The groups; `None` where all rows differ.
+    /// The groups; `None` if all rows differ.
     ///
     /// Rows are sorted by a hash, and those of the same hash are compared number by number. Zeros of both signs are equal.
     pub(crate) fn of(samples: &Samples<'_>) -> Option<Self> {
@@ -37,7 +37,7 @@ impl EqualRows {
         Self::of_firsts(&first_equal)
     }
 
-    /// The groups by the first sample that each sample is equal to; `None` where that is always itself.
+    /// The groups by the first sample that each sample is equal to; `None` if that is always itself.
     fn of_firsts(first_equal: &[u32]) -> Option<Self> {
         let mut group_of = vec![0; first_equal.len()];
         let mut sizes: Vec<usize> = Vec::new();

@@ -1,7 +1,7 @@
 //! Sixteen sums of 32 bits at once, for each instruction set.
 //!
-//! Compilers do not find the instruction that multiplies pairs of 16-bit numbers and adds the two products, which does
-//! twice the work of one in single precision. So it is named here, with plain Rust for other machines.
+//! Compilers do not use the instruction that multiplies pairs of 16-bit numbers and adds the two products, which does twice
+//! the work of one in single precision. So it is called explicitly here, with plain Rust for other machines.
 
 use pulp::{Scalar, Simd};
 

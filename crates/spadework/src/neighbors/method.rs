@@ -1,4 +1,4 @@
-//! The choice of a search, in words.
+//! The choices of a search, and the words for them.
 
 /// How neighbors are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

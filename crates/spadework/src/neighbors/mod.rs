@@ -36,9 +36,9 @@ use crate::samples::{Samples, Side, Values};
 
 /// The k nearest neighbors of every sample.
 ///
-/// Holding one proves: exactly k per sample, ascending by (squared distance, index), no sample its own neighbor, none
-/// named twice. So the lists for a smaller k are prefixes of these. Where some outputs are equal, the distance at the input
-/// may come before the index ([`Ties`]); it does so for every k alike.
+/// Invariants: exactly k neighbors per sample, ascending by (squared distance, index), no sample its own neighbor, none
+/// repeated. So the lists for a smaller k are prefixes of these. If some outputs are equal, the distance at the input may
+/// come before the index ([`Ties`]), for every k alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeighborLists {
     len: usize,
@@ -54,7 +54,7 @@ pub enum Recall {
     /// All of them, by construction.
     #[default]
     Exact,
-    /// Measured: as many as were found on some rows that were also searched by brute force.
+    /// Measured on some rows that were also searched by brute force.
     Sampled {
         /// Rows that were compared.
         rows: usize,
@@ -150,7 +150,7 @@ impl NeighborLists {
         state.into_bytes()
     }
 
-    /// The lists of so many samples from bytes; `None` where they are something else.
+    /// The lists of so many samples from bytes; `None` if they are something else.
     pub(crate) fn of_state(state: &[u8], samples: usize, k: usize) -> Option<Self> {
         let mut state = StateReader::new(state);
         let [len, neighbors, rows, found, of] = state.some_counts()?.map(|count| count as usize);
@@ -162,7 +162,7 @@ impl NeighborLists {
         fits.then_some(Self { len, neighbors, indices, squared_distances, recall })
     }
 
-    /// How many of the true neighbors these are.
+    /// The recall of these lists.
     pub fn recall(&self) -> Recall {
         self.recall
     }
@@ -188,11 +188,12 @@ impl NeighborLists {
         &self.squared_distances[p * self.neighbors..(p + 1) * self.neighbors]
     }
 
-    /// Checks that distances have decided, not the index: that at most half of the lists end among samples that differ though their
-    /// squared distances underflow. A few do where a classifier is sure: probabilities of 1e-200 next to 1 are as good as equal.
+    /// Checks that distances decided and not the index: at most half of the lists may end among samples that differ although their
+    /// squared distances underflow. A few such lists are allowed, because probabilities of a classifier that is sure of a sample
+    /// are like this: 1e-200 next to 1 is as good as 0.
     ///
     /// # Errors
-    /// [`Error::TooClose`] where more do.
+    /// [`Error::TooClose`] if more than half do.
     ///
     /// # Panics
     /// When `samples` are not those that were searched.
@@ -211,7 +212,7 @@ impl NeighborLists {
         check_unresolved(side, unresolved, self.len)
     }
 
-    /// Samples whose neighbors are all exact copies of them; there may be more copies than these.
+    /// Samples whose listed neighbors are all exact copies of them. There may be more copies.
     pub fn samples_among_copies(&self) -> impl Iterator<Item = usize> {
         (0..self.len).filter(|&p| self.squared_distances_of(p)[self.neighbors - 1] == 0.0)
     }
@@ -247,8 +248,8 @@ pub(crate) fn ordered(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 
-/// A way of finding nearest neighbors: by Euclidean distance, unless the samples were placed by another
-/// [`Geometry`](crate::samples::Geometry). Manhattan and Chebyshev distances are searched exactly, whatever the way.
+/// A search for nearest neighbors by Euclidean distance, unless the samples were placed by another
+/// [`Geometry`](crate::samples::Geometry). Manhattan and Chebyshev distances are always searched exactly.
 pub trait NeighborSearch: Sync {
     /// The `neighbors` nearest samples of every sample.
     ///

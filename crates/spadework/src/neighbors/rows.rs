@@ -1,5 +1,5 @@
-//! Rows as searches read them: where they lie, if searches are compiled for their type, otherwise a few at a time in single
-//! precision, which holds them exactly.
+//! Rows as searches read them: in place if searches are compiled for their type, and otherwise converted to single
+//! precision, exactly, a few at a time.
 
 use std::borrow::Cow;
 use std::ops::Range;

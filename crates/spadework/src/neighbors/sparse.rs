@@ -1,7 +1,7 @@
 //! Exact nearest neighbors of sparse rows, such as tf-idf: nothing is made dense.
 //!
 //! The scalar products of a row with all other rows come from the columns in which the row is not zero. With the lengths of the
-//! rows they give every squared distance up to rounding, which rules out nearly all rows; the distances of the others are summed
+//! rows they give every squared distance up to rounding, which rules out nearly all rows. The distances of the others are computed
 //! again, in the order in which [`squared_distance`](super::squared_distance) sums those of dense rows. Zeros change no sum, so the
 //! lists are those of the same rows made dense, to the last bit.
 
@@ -19,8 +19,8 @@ const BLOCK: usize = 1 << 12;
 
 /// n rows of d numbers each, of which most are zero.
 ///
-/// Holding one proves: 1 ≤ n < 2³², d ≥ 1, columns of a row ascending and below d, none twice, every number finite, not zero, and small
-/// enough that no squared distance overflows.
+/// Invariants: 1 ≤ n < 2³², d ≥ 1, columns of a row ascending, distinct and below d, every number finite, not zero, and small enough
+/// that no squared distance overflows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SparseRows {
     dim: usize,
@@ -110,14 +110,14 @@ impl SparseRows {
     /// the same rows made dense.
     ///
     /// # Complexity
-    /// For every row as many multiplications as all rows have numbers in its columns; O(n) memory per thread.
+    /// For every row, one multiplication per number in its columns over all rows; O(n) memory per thread.
     ///
-    /// Squared distances of tiny rows are those of the rows times a power of two, as after [`Geometry::place`](crate::samples::Geometry::place).
+    /// Tiny rows are multiplied by a power of two, and the squared distances are those of the scaled rows, as after
+    /// [`Geometry::place`](crate::samples::Geometry::place).
     ///
     /// # Errors
-    /// [`Error::SparseMetric`] for another metric, [`Error::ZeroRows`] under the cosine where a row has no direction,
-    /// [`Error::TooClose`] where squared distances underflow as in [`NeighborLists::check_resolved`], and when `neighbors` is 0 or not smaller than the number of rows, or the
-    /// monitor stops the run.
+    /// [`Error::SparseMetric`] for another metric, [`Error::ZeroRows`] by cosine if a row is zero, [`Error::TooClose`] if squared
+    /// distances underflow as in [`NeighborLists::check_resolved`], and when `neighbors` is 0 or not smaller than the number of rows, or the monitor stops the run.
     pub fn neighbors(
         &self,
         side: Side,

@@ -1,11 +1,11 @@
 //! Neighbors among outputs of which some are equal.
 //!
 //! Forests, boosting and predicted classes return the same numbers for many samples. By distance alone any of them may be neighbors, and
-//! by index the order of the rows would decide. Here the inputs do: the neighbors of p are ordered by (distance at the output, distance at
-//! the input, index), for every sample and every distance, as soon as two outputs are equal.
+//! by index the order of the rows would decide. Here the inputs decide: the neighbors of p are ordered by (distance at the output,
+//! distance at the input, index), for every sample and every distance, as soon as two outputs are equal.
 //!
-//! No distance is changed for that. Rows that are equal are one row, of which the neighbors are searched among the other rows; the
-//! members of the groups found are chosen by their inputs, by an exact search wherever there are many of them.
+//! No distance is changed for that. Equal rows are one group, and neighbors are searched among the groups. The members of the
+//! groups found are chosen by their inputs, by an exact search if a group is large.
 
 use rayon::prelude::*;
 
@@ -18,10 +18,10 @@ use crate::error::Result;
 use crate::monitor::{Cancelling, Monitor, check_cancelled};
 use crate::samples::Samples;
 
-/// What decides which of equally near outputs are neighbors, where some outputs are equal.
+/// What decides which of equally near outputs are neighbors, if some outputs are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Ties {
-    /// Their distance at the input; where that is equal too, the lower index. So the order of the samples does not matter.
+    /// Their distance at the input, and if that is equal too, the lower index. So the order of the samples does not matter.
     #[default]
     Inputs,
     /// The lower index.
@@ -30,8 +30,8 @@ pub enum Ties {
 
 words! { Ties { Inputs = "inputs", Index = "index" } }
 
-/// Bytes that a search among outputs of which some are equal takes in addition to [`most_search_bytes`](super::most_search_bytes) of both
-/// sides, at most; 0 where all differ.
+/// Maximum number of bytes that a search among outputs takes, if some are equal, in addition to
+/// [`most_search_bytes`](super::most_search_bytes) of both sides; 0 if all outputs differ.
 pub fn most_tied_bytes(inputs: &Samples<'_>, outputs: &Samples<'_>, neighbors: usize) -> usize {
     /// Distance and index in a row that has grown to twice what it holds, those that are about to be put there, and an index in a group.
     const NEIGHBOR: usize = 2 * ENTRY + ENTRY + size_of::<Option<u32>>();

@@ -1,7 +1,7 @@
-//! The neighbor graphs of the requested k, where the graphs that were scored have a larger one.
+//! The neighbor graphs of the requested k, if the scored graphs have a larger k.
 //!
 //! Under [`Connectivity::Grow`](crate::graph::Connectivity::Grow) k grows until every graph is connected. The eigenproblem needs
-//! connected graphs. Counting which neighbors stay does not, and a count at k = 90 cannot be compared with one at k = 10.
+//! connected graphs. The neighborhood overlap does not, and overlaps with k = 90 and k = 10 cannot be compared.
 
 use std::sync::Arc;
 

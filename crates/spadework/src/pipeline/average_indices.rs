@@ -1,5 +1,5 @@
 //! Numbers about a scored model as a whole, in addition to the SPADE score. They average over directions, edges and
-//! neighborhoods, whereas λ_1 is about the worst direction alone.
+//! neighborhoods, whereas λ_1 only concerns the worst direction.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ use crate::samples::PairedSamples;
 use crate::scores::{DistanceKind, Distances, Distortion, Neighborhoods, Spread};
 use crate::threads::with_threads;
 
-/// Input edges whose distortion is measured, or all where there are fewer.
+/// Input edges whose distortion is measured; all if there are fewer.
 pub const INDEX_EDGES: usize = 256;
-/// Samples whose neighborhoods are ranked, or all where there are fewer.
+/// Samples whose neighborhoods are ranked; all if there are fewer.
 pub const INDEX_ROWS: usize = 256;
 
 /// Panels of four random vectors behind the mean eigenvalue.
@@ -26,7 +26,7 @@ const PANELS: usize = 16;
 #[non_exhaustive]
 pub struct AverageIndices {
     /// The mean of all n − 1 eigenvalues of L_Y⁺L_X, tr(L_Y⁺L_X)/(n − 1): by how much the model pulls neighbors apart on average
-    /// over all directions. It is the mean effective resistance at the output of the input's edges, times m/(n − 1).
+    /// over all directions. It equals m/(n − 1) times the mean effective resistance, at the output, of the m input edges.
     pub mean_eigenvalue: Estimate,
     /// Edges of the input graph that were drawn for the distortions.
     pub edges: usize,
@@ -41,8 +41,8 @@ pub struct AverageIndices {
 }
 
 impl AverageIndices {
-    /// Finds the indices of a scored model; k, seed and threads are those it was scored with. `samples` are what it was made
-    /// of, where neither side was given as a graph.
+    /// Finds the indices of a scored model; k, seed and threads are those it was scored with. `samples` are its samples, if
+    /// neither side was given as a graph.
     ///
     /// # Errors
     /// [`Error::NotConverged`](crate::error::Error::NotConverged), [`Error::Cancelled`](crate::error::Error::Cancelled).

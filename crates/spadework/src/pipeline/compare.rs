@@ -24,16 +24,16 @@ pub const FRAGILE: usize = 100;
 pub struct Comparison {
     /// The models, smallest score first; ties in the order given. [`reorder`](Self::reorder) ranks them by something else.
     pub models: Vec<ComparedModel>,
-    /// How far every pair of models agrees on which samples are fragile; pairs of positions in `models`, a < b.
+    /// How much every two models agree on which samples are fragile; pairs of positions in `models`, a < b.
     pub agreement: Vec<PairAgreement>,
     /// Time of the neighbor search among the inputs, which all models share.
     pub neighbors_input: Duration,
-    /// Time of all of it.
+    /// Total time.
     pub total: Duration,
 }
 
 impl Comparison {
-    /// The scores of the models in the order in which these were given.
+    /// The scores of the models, in the order given.
     pub fn scores_as_given(&self) -> Vec<f64> {
         let mut scores = vec![0.0; self.models.len()];
         for model in &self.models {
@@ -98,7 +98,7 @@ impl ComparedModel {
     }
 }
 
-/// How far two models agree on which samples are fragile.
+/// How much two models agree on which samples are fragile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PairAgreement {
@@ -106,18 +106,18 @@ pub struct PairAgreement {
     pub a: usize,
     /// The one that comes later.
     pub b: usize,
-    /// How far their node scores agree.
+    /// How much their node scores agree.
     pub agreement: Agreement,
 }
 
 /// Scores several models on one input graph and ranks them.
 ///
 /// k is the same for all: under [`Connectivity::Grow`](crate::graph::Connectivity::Grow) the smallest k' ≥ k that connects the
-/// input graph and every output graph. (An input graph that was given stays as it is, connected or not, and k is about the
-/// outputs alone.) At that k, each model's scores are those of [`evaluate`](crate::pipeline::evaluate), bit by bit.
+/// input graph and every output graph. (An input graph that was given stays as it is, connected or not, and k only applies
+/// to the outputs.) At that k, each model's scores are those of [`evaluate`](crate::pipeline::evaluate), bit by bit.
 ///
 /// # Errors
-/// When there are fewer than two models, and as [`evaluate`](crate::pipeline::evaluate); what concerns one model names it.
+/// When there are fewer than two models, and as [`evaluate`](crate::pipeline::evaluate); an error about one model names it.
 ///
 /// ```
 /// use spadework::{Model, ModelSet, Samples, Silent, SpadeParams, compare};

@@ -1,5 +1,5 @@
-//! How far a scored model pulls samples apart, measured in every way at once: top edges compared with random ones (the paper's
-//! Table 2), the largest distortion found, the sparsest cut, and the bounds of both.
+//! How far a scored model pulls samples apart, by all measures at once: top edges compared with random ones (the paper's Table
+//! 2), the largest distortion found, the sparsest cut, and the bounds of both.
 
 use super::report::SpadeReport;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ with_methods! { DistortionParams {
 pub struct MeasuredDistortion {
     /// Number of top edges, and of random ones.
     pub top: usize,
-    /// Top edges first, then as many random ones, then the requested pairs.
+    /// The top edges, then the same number of random edges, then the requested pairs.
     pub pairs: Vec<MeasuredPair>,
     /// Top edges compared with random ones by hops.
     pub geodesic: Contrast,
@@ -64,7 +64,7 @@ pub struct MeasuredDistortion {
 pub struct MeasuredPair {
     /// Why it was measured.
     pub group: PairGroup,
-    /// Its score, where it is an edge of the input graph.
+    /// Its score, if it is an edge of the input graph.
     pub score: Option<f64>,
     /// By hops.
     pub geodesic: Distortion,
@@ -79,7 +79,7 @@ pub enum PairGroup {
     Top,
     /// It was drawn from the other edges.
     Random,
-    /// It was asked for.
+    /// It was requested.
     Asked,
 }
 
@@ -100,8 +100,8 @@ pub struct EdgeDistances {
 /// Measures the distortions of a scored model; seed, tolerance, solver and threads are those it was scored with.
 ///
 /// # Errors
-/// [`Error::TopEdges`] when there are fewer than twice as many edges, [`Error::BadPair`],
-/// [`Error::InputDisconnected`], [`Error::SketchError`], [`Error::NotConverged`], [`Error::Cancelled`].
+/// [`Error::TopEdges`] when `top` is more than half of the edges, [`Error::BadPair`], [`Error::InputDisconnected`],
+/// [`Error::SketchError`], [`Error::NotConverged`], [`Error::Cancelled`].
 pub fn measure_distortion(
     report: &SpadeReport,
     params: &DistortionParams,

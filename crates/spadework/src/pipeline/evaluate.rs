@@ -12,11 +12,11 @@ use crate::threads::with_threads;
 /// Scores a model from its inputs and outputs.
 ///
 /// Each side is given as samples ([`PairedSamples`](crate::PairedSamples)), as a graph that was made elsewhere
-/// ([`GraphPair`](crate::GraphPair)), or one side in each way ([`ManifoldPair`]). Where both are graphs, `neighbors`, `graph`,
-/// `weights` and `connectivity` are ignored.
+/// ([`GraphPair`](crate::GraphPair)), or one side as samples and the other as a graph ([`ManifoldPair`]). If both are graphs,
+/// `neighbors`, `graph`, `weights` and `connectivity` are ignored.
 ///
 /// # Errors
-/// When the parameters do not fit the data, the graphs cannot be connected as asked, the eigenpairs do not converge, or
+/// When the parameters do not fit the data, the graphs cannot be connected as requested, the eigenpairs do not converge, or
 /// the monitor stops the run.
 ///
 /// # Complexity
@@ -55,7 +55,7 @@ pub fn evaluate<'a>(
     evaluate_with(&sides.into(), params, &KeepNothing, monitor)
 }
 
-/// As [`evaluate`], with a keeper that may supply what an earlier run found, and keeps what this one finds.
+/// As [`evaluate`], with a keeper that may supply results of an earlier run, and stores those of this one.
 ///
 /// # Errors
 /// As [`evaluate`], and whatever the keeper returns.

@@ -1,8 +1,8 @@
 //! The one place where the graphs of models are made: inputs projected, neighbors searched, all sides connected together, edges
 //! weighed and thinned out.
 //!
-//! [`ModelSides`] are the inputs and the outputs of one or more models, searched; [`ModelSides::make`] makes their graphs for a k.
-//! A side that is given as a graph is taken as it is.
+//! [`ModelSides`] are the inputs and the outputs of one or more models, after the search for neighbors. [`ModelSides::make`] makes
+//! their graphs for a k. A side that is given as a graph is used as it is.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -406,7 +406,7 @@ fn finish(
 
 /// The finished graphs of some models, all of the same k.
 pub(super) struct MadeGraphs {
-    /// k; 0 where every graph is given.
+    /// k; 0 if every graph is given.
     requested: usize,
     /// k'.
     used: usize,

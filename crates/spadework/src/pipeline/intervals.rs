@@ -1,18 +1,18 @@
 //! How much a SPADE score depends on the samples it was computed from, and a baseline to compare it
 //! with.
 //!
-//! The interval is a jackknife that leaves out half of the samples (Shao and Wu 1989), on the logarithm of the score. A
-//! subsample of m of n samples, drawn without replacement, scatters with a variance of σ²(1/m − 1/n) where a sample of n
-//! scatters with σ²/n; so the standard deviation s of half-samples is that of the whole, and the interval is
+//! The interval is a jackknife that leaves out half of the samples (Shao and Wu 1989), on the logarithm of the score. If a
+//! statistic of n samples has the variance σ²/n, its value on a subsample of m of them, drawn without replacement, has the
+//! variance σ²(1/m − 1/n) around it. So the standard deviation s of half-samples is that of the whole, and the interval is
 //!
 //! ```text
 //! [ λ · exp(−1.96 s),  λ · exp(1.96 s) ]     s² = m/(n − m) · variance of the subsamples' log λ,  m = ⌊n/2⌋
 //! ```
 //!
 //! It is centered on λ and not on the subsamples' scores, because the score depends on the number of samples and has no
-//! known limit. So the interval describes the score that a set of *this many* samples from the same source typically
-//! has (the median over such sets), with the same k. `docs/decisions/` explains what that means, what it does not mean,
-//! and how often it was true.
+//! known limit. So the interval describes the typical score of sets of *this many* samples from the same source (the median
+//! over such sets), with the same k. `docs/decisions/013-interval.md` explains what that means, what it does not mean, and
+//! how often it was true.
 
 use super::graphs::ModelSides;
 use super::models::{Model, ModelSet};
@@ -28,7 +28,7 @@ use crate::threads::with_threads;
 /// A relative residual that is ample for quantiles.
 const SUBSAMPLE_TOLERANCE: f64 = 1e-4;
 
-/// Nominal level of an interval, and how many standard deviations it reaches to either side.
+/// Nominal level of an interval.
 pub const INTERVAL_LEVEL: f64 = 0.95;
 const STANDARD_DEVIATIONS: f64 = 1.959_963_984_540_054;
 
@@ -51,7 +51,7 @@ pub struct Interval {
 pub struct Intervals {
     /// An interval per model, in the order given.
     pub models: Vec<Interval>,
-    /// The scores of every subsample, a score per model.
+    /// The scores of every subsample, one per model.
     pub scores: Vec<Vec<f64>>,
     /// Samples in a subsample, ⌊n/2⌋.
     pub size: usize,
@@ -60,7 +60,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// The share of the subsamples in which model `a` scores below model `b`; half of the ties.
+    /// The share of the subsamples in which model `a` scores below model `b`; ties count half.
     pub fn part_in_order(&self, a: usize, b: usize) -> f64 {
         let wins = self.scores.iter().map(|scores| match scores[a].total_cmp(&scores[b]) {
             std::cmp::Ordering::Less => 1.0,

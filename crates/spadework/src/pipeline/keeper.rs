@@ -6,10 +6,10 @@ use super::report::{ModelGraphs, SolvedSpectrum};
 use crate::error::Error;
 use crate::graph::GraphPair;
 
-/// Supplies what an earlier run found, and keeps what this one finds: files, a database, or nothing ([`KeepNothing`]).
+/// Supplies results of an earlier run and stores those of this one: files, a database, or nothing ([`KeepNothing`]).
 ///
-/// A keeper is asked before every step. Where it has nothing, the step runs and the keeper is given its result. What it supplies
-/// must be what the step would have made of the same sides with the same parameters: nothing is checked again.
+/// A keeper is asked before every step. If it has no result, the step runs and the keeper gets its result. A result that it
+/// supplies must be the one that the step would compute from the same sides and parameters: nothing is checked again.
 pub trait Keeper: Sync {
     /// What can go wrong: errors of the evaluation, and those of the keeper's own.
     type Error: From<Error> + Send;

@@ -1,10 +1,10 @@
 //! One network, layer after layer (the paper's A.7): the score of every layer's activations against the same inputs.
 //!
-//! Where along the network does it become fragile? Scores of different k cannot be compared, so, as in
+//! Where does the network become fragile? Scores with different k cannot be compared, so, as in
 //! [`compare`](crate::pipeline::compare), one k serves all layers: the smallest k' ≥ k with which the inputs and every layer are
-//! connected, under [`Connectivity::Grow`](crate::graph::Connectivity::Grow). But the layers of a network are too large to be held
-//! together. So each is scored as it comes, with the k' that it needs by itself; the largest of these is that of all, and
-//! those that were scored with less are asked for again. The inputs are searched once.
+//! connected, under [`Connectivity::Grow`](crate::graph::Connectivity::Grow). But the activations of all layers together are too
+//! large for memory. So each layer is scored in turn, with the k' that it needs by itself. The largest of these is used for
+//! all; layers that were scored with fewer neighbors are requested and scored again. The inputs are searched once.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub struct LayerScores {
     pub total: Duration,
 }
 
-/// What is kept of a layer: what [`evaluate`](crate::pipeline::evaluate) says of its activations, without graphs and eigenvectors.
+/// The results of a layer: those of [`evaluate`](crate::pipeline::evaluate) for its activations, without graphs and eigenvectors.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LayerScore {
@@ -78,12 +78,12 @@ impl From<SpadeReport> for LayerScore {
 
 /// Scores every layer of a network against the inputs, on one input graph and with one k.
 ///
-/// `activations` gives the activations of a layer by its number; each is asked for once, in order, and once more where a
-/// later layer needs more neighbors. One is held at a time, and of every layer its [`LayerScore`].
+/// `activations` returns the activations of a layer by its number. It is called once per layer, in order, and again if a
+/// later layer needs more neighbors. Only one layer is in memory at a time, and the [`LayerScore`] of every layer is kept.
 ///
 /// # Errors
-/// What `activations` returns, and what concerns the inputs or stops the run. What is wrong with one layer is that layer's
-/// outcome.
+/// Errors of `activations`, errors about the inputs, and when the monitor stops the run. An error about one layer is the
+/// outcome of that layer.
 ///
 /// ```
 /// use spadework::{Error, Samples, Silent, SpadeParams};

@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::graph::{ConnectedGraph, Graph, GraphPair};
 use crate::samples::{PairedSamples, Samples, Side};
 
-/// What is known of one side.
+/// One side of a model.
 #[derive(Debug, Clone)]
 pub enum Manifold<'a> {
     /// Samples, of which a graph is made.
     Samples(Samples<'a>),
-    /// A graph, taken as it is; node i is sample i.
+    /// A graph, used as it is; node i is sample i.
     Graph(Arc<Graph>),
 }
 
@@ -25,7 +25,7 @@ impl<'a> Manifold<'a> {
         }
     }
 
-    /// The samples, where no graph was given instead.
+    /// The samples, unless a graph was given instead.
     pub fn samples(&self) -> Option<&Samples<'a>> {
         match self {
             Manifold::Samples(samples) => Some(samples),
@@ -33,7 +33,7 @@ impl<'a> Manifold<'a> {
         }
     }
 
-    /// The graph, where one was given.
+    /// The graph, if one was given.
     pub fn graph(&self) -> Option<&Graph> {
         match self {
             Manifold::Samples(_) => None,
@@ -88,8 +88,8 @@ impl From<Arc<Graph>> for Manifold<'_> {
 
 /// Both sides of a model over the same samples.
 ///
-/// Holding one proves: at least two samples, as many on both sides, not all rows of a side equal, and a given output graph in
-/// one piece. (A given input graph may be in several: the problem is well posed all the same.)
+/// Invariants: at least two samples, the same number on both sides, not all rows of a side equal, and a given output graph is
+/// connected. (A given input graph need not be: the problem is well posed in either case.)
 #[derive(Debug, Clone)]
 pub struct ManifoldPair<'a> {
     input: Manifold<'a>,
@@ -107,7 +107,7 @@ impl<'a> ManifoldPair<'a> {
     /// Pairs the sides.
     ///
     /// # Errors
-    /// When they differ in the number of samples, or one of them has no shape to compare.
+    /// When the numbers of samples differ, or all rows of a side are equal.
     pub fn new(input: impl Into<Manifold<'a>>, output: impl Into<Manifold<'a>>) -> Result<Self> {
         let (input, output) = (input.into(), output.into());
         if input.len() != output.len() {

@@ -1,7 +1,7 @@
 //! From the two sides of a model to its scores.
 //!
-//! Read [`evaluate`] first: it is the method from top to bottom. Its three steps ([`graphs_of`], [`spectrum_of`], [`scores_of`]) are
-//! the same for everything else in here, and every graph is made in `graphs.rs`.
+//! Read [`evaluate`] first: it is the method from top to bottom. The other functions of this module use the same three steps
+//! ([`graphs_of`], [`spectrum_of`], [`scores_of`]), and every graph is made in `graphs.rs`.
 
 mod asked_graphs;
 mod average_indices;

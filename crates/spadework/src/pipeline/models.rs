@@ -16,8 +16,8 @@ pub struct Model<'a> {
 
 /// Inputs, and the outputs of one or more models on them.
 ///
-/// Holding one proves: at least one model, names that differ, at least two samples, one output per model for every
-/// input, and no side whose rows are all equal.
+/// Invariants: at least one model, names that differ, at least two samples, one output per model for every input, and no
+/// side whose rows are all equal.
 #[derive(Debug, Clone)]
 pub struct ModelSet<'a> {
     inputs: Manifold<'a>,
@@ -25,12 +25,12 @@ pub struct ModelSet<'a> {
 }
 
 impl<'a> ModelSet<'a> {
-    /// Joins models to the inputs they were given, as samples or as a graph.
+    /// Joins models to their inputs, given as samples or as a graph.
     ///
     /// # Errors
     /// When there is no model, a name is empty or used twice, there are fewer than two samples, numbers of rows differ, or all
     /// rows of a side are equal.
-    /// What is wrong with one model names it ([`Error::InModel`]).
+    /// An error about one model names it ([`Error::InModel`]).
     pub fn new(inputs: impl Into<Manifold<'a>>, models: Vec<Model<'a>>) -> Result<Self> {
         let inputs = inputs.into();
         if models.is_empty() {

@@ -1,4 +1,4 @@
-//! A neighbor graph by itself, for what can be counted on graphs that need not be connected.
+//! A neighbor graph by itself, for numbers that do not need a connected graph.
 
 use super::params::SpadeParams;
 use crate::error::Result;
@@ -8,8 +8,8 @@ use crate::neighbors::search_by;
 use crate::samples::{Samples, Side};
 use crate::threads::with_threads;
 
-/// The graph that joins two outputs where either is among the k nearest of the other, by the metric of the outputs and with k as
-/// asked for; it may be in pieces.
+/// The graph that connects two outputs if either is among the k nearest of the other, by the metric of the outputs and with the
+/// requested k. It may be disconnected.
 ///
 /// # Errors
 /// When k is not less than the number of samples, and [`Error::Cancelled`](crate::Error::Cancelled).

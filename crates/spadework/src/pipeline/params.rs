@@ -10,14 +10,14 @@ use crate::laplacian::SketchParams;
 use crate::neighbors::{SearchMethod, Ties};
 use crate::samples::{Geometry, Metric, PairedSamples, Samples, Side, Standardize};
 
-/// Which eigenpairs edge and node scores are made of.
+/// Which eigenpairs edge and node scores are computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Spectrum {
     /// The r largest ([`SpadeParams::eigenpairs`]).
     #[default]
     Leading,
-    /// All n − 1, by a random projection: every edge score within the relative `error`, with a probability of 0.999. The
-    /// model score and the embedding stay those of the r largest.
+    /// All n − 1, by a random projection: with probability 0.999, every edge score is within the relative `error`. The model
+    /// score and the embedding are still those of the r largest.
     Full {
         /// ε, as in [`SketchParams::error`].
         error: f64,
@@ -36,9 +36,9 @@ pub enum Spectrum {
 pub struct SpadeParams {
     /// Neighbors per sample, k. The paper's default is 10.
     pub neighbors: usize,
-    /// Eigenpairs, r, that edge and node scores are made of. The authors' default is 2.
+    /// Eigenpairs, r, that edge and node scores are computed from. The authors' default is 2.
     pub eigenpairs: usize,
-    /// Whether edge and node scores are made of those or of all eigenpairs.
+    /// Whether edge and node scores are computed from those or from all eigenpairs.
     pub spectrum: Spectrum,
     /// How eigenpairs are found.
     pub solver: EigenMethod,
@@ -49,13 +49,13 @@ pub struct SpadeParams {
     /// What is done to the columns of the inputs first. Outputs are left unchanged, because they are what is
     /// evaluated.
     pub standardize: Standardize,
-    /// What decides between equally near outputs, where some outputs are equal.
+    /// What decides between equally near outputs, if some outputs are equal.
     pub ties: Ties,
     /// How neighbors are searched.
     pub search: SearchMethod,
-    /// How the graphs are made of their samples.
+    /// How the graphs are made from their samples.
     pub graph: GraphKind,
-    /// What their edges weigh.
+    /// The weights of their edges.
     pub weights: Weights,
     /// What to do with a disconnected graph.
     pub connectivity: Connectivity,
@@ -66,7 +66,7 @@ pub struct SpadeParams {
     pub certainty: Certainty,
     /// Seed of everything random.
     pub seed: u64,
-    /// Threads to use; all cores where `None`. The result does not depend on it.
+    /// Threads to use; all cores if `None`. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -115,7 +115,7 @@ with_methods! { SpadeParams {
 impl SpadeParams {
     /// Smallest tolerance that double precision reaches reliably.
     pub const LEAST_TOLERANCE: f64 = 1e-11;
-    /// Largest tolerance: looser iterations have been seen to settle on a wrong eigenvalue.
+    /// Largest tolerance: with looser ones, iterations settled on a wrong eigenvalue.
     pub const MOST_TOLERANCE: f64 = 1e-3;
 
     /// How distances on one side are taken.
@@ -126,7 +126,7 @@ impl SpadeParams {
         }
     }
 
-    /// Both sides in place, as the searches see them.
+    /// Both sides after [`Geometry::place`], as the searches see them.
     ///
     /// # Errors
     /// As [`Geometry::place`].
@@ -135,7 +135,7 @@ impl SpadeParams {
         PairedSamples::new(place(Side::Input, samples.input())?, place(Side::Output, samples.output())?)
     }
 
-    /// The same for samples that are in place already ([`Geometry::place`]).
+    /// The same parameters for samples that were already placed ([`Geometry::place`]).
     #[must_use]
     pub fn for_placed(&self) -> Self {
         Self {
@@ -160,7 +160,7 @@ impl SpadeParams {
     /// Checks the parameters against the two sides of a model.
     ///
     /// # Errors
-    /// As [`SpadeParams::check_for`], or as [`SpadeParams::check_for_graphs`] where both sides are graphs.
+    /// As [`SpadeParams::check_for`], or as [`SpadeParams::check_for_graphs`] if both sides are graphs.
     pub fn check_sides(&self, sides: &ManifoldPair<'_>) -> Result<()> {
         match (sides.input(), sides.output()) {
             (Manifold::Graph(_), Manifold::Graph(_)) => self.check_for_graphs(sides.len()),
@@ -206,7 +206,7 @@ impl SpadeParams {
         self.check_for_graphs(samples)
     }
 
-    /// As [`SpadeParams::check_for`] where both graphs are given, so that k does not matter.
+    /// As [`SpadeParams::check_for`] if both graphs are given, so that k does not matter.
     ///
     /// # Errors
     /// As [`SpadeParams::check`], and when r is not smaller than n.

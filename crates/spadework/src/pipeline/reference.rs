@@ -1,18 +1,17 @@
 //! New samples against a scored model: node scores without scoring everything again.
 //!
-//! A new sample u = (x, y) joins the reference graphs as a node of its own. Its neighbors are, on each side, the k
-//! nearest reference samples and those that would count u among their own k nearest: the union rule of the graphs
-//! themselves. Row u of L_X v = λ L_Y v, with v kept as it is on the reference, then gives the entry of every
-//! eigenvector at u:
+//! A new sample u = (x, y) joins the reference graphs as a node of its own. Its neighbors on each side are the k nearest
+//! reference samples, and those that would have u among their own k nearest: the union rule, as in the graphs. The entries
+//! of v for the reference samples do not change, so row u of L_X v = λ L_Y v gives the entry of every eigenvector at u:
 //!
 //! ```text
 //! v(u) = ( λ Σ_{q ∈ N_Y(u)} v(q) − Σ_{q ∈ N_X(u)} v(q) ) / ( λ |N_Y(u)| − |N_X(u)| )
 //! ```
 //!
-//! (Nyström's extension, for this pencil.) For large λ that is the mean over the output neighbors. The node score of u
-//! is the mean of ‖V(u) − V(q)‖² over its input neighbors, as for every sample. A new sample that equals a reference
-//! sample in input and output stands for it and so is not its own neighbor; its neighbors, its entries and its score
-//! are then those of the reference sample, up to the residual of the eigenpairs.
+//! (This is Nyström's extension for this pencil.) For large λ, it is the mean over the output neighbors. The node score of u
+//! is the mean of ‖V(u) − V(q)‖² over its input neighbors, as for every sample. A new sample that equals a reference sample
+//! in input and output takes its place, so the two are not neighbors. Its neighbors, entries and score are those of the
+//! reference sample, up to the residual of the eigenpairs.
 
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ use crate::threads::with_threads;
 /// takes its place.
 const LEAST_DOMINANCE: f64 = 2.0;
 
-/// A scored model that new samples are measured by.
+/// A scored model that new samples are scored against.
 #[derive(Debug)]
 pub struct Reference<'a> {
     /// In place.
@@ -67,21 +66,21 @@ pub struct NewScores {
     pub quantiles: Vec<f64>,
     /// New samples that equal a reference sample in input and output.
     pub known: usize,
-    /// Entries of eigenvectors at new samples that are means over output neighbors because the row equation does not
-    /// determine them well; of `r` times the number of new samples.
+    /// How many entries of eigenvectors at new samples are means over output neighbors, because the row equation does not
+    /// determine them well. There are `r` entries per new sample.
     pub averaged: usize,
-    /// New samples whose inputs lie apart from the reference, ascending: farther from their nearest reference sample than
-    /// any reference sample from its k-th neighbor. What the score says of them is extrapolated.
+    /// New samples whose inputs are far from the reference, ascending: farther from their nearest reference sample than any
+    /// reference sample is from its k-th neighbor. Their scores are extrapolated.
     pub far_inputs: Vec<usize>,
     /// The same by their outputs.
     pub far_outputs: Vec<usize>,
 }
 
 impl<'a> Reference<'a> {
-    /// Prepares a scored model: its samples, and the eigenvalues and the embedding of its report. Of the parameters, k (the
-    /// one used), the metrics, the search and the threads count; the graphs must be the plain ones, kNN of unit weights.
+    /// Prepares a scored model: its samples, and the eigenvalues and the embedding of its report. Only these parameters
+    /// matter: k (the k used), the metrics, the search and the threads. The graphs must be kNN graphs with unit weights.
     ///
-    /// Finds the reach of every reference sample, the distance of its k-th neighbor, which takes a neighbor search per side.
+    /// Finds the distance of every reference sample to its k-th neighbor, which takes one neighbor search per side.
     ///
     /// # Errors
     /// When k or the embedding does not fit the samples, the graphs are of another kind, or the monitor stops the search.

@@ -34,7 +34,7 @@ pub struct SpadeReport {
     pub edge_scores: EdgeScores,
     /// Scores of the samples.
     pub node_scores: NodeScores,
-    /// How the edge scores were obtained where they are of the full spectrum
+    /// How the edge scores were obtained, if they are those of the full spectrum
     /// ([`Spectrum::Full`](crate::pipeline::Spectrum::Full)).
     pub full_spectrum: Option<SketchInfo>,
     /// Parameters, what was done to connect the graphs, and times.
@@ -59,7 +59,7 @@ impl SpadeReport {
     }
 }
 
-/// What step (a) makes: the graphs of a model, and how they were made.
+/// The result of step (a): the graphs of a model, and how they were made.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelGraphs {
@@ -76,7 +76,7 @@ impl ModelGraphs {
     }
 }
 
-/// What step (b) finds.
+/// The result of step (b).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SolvedSpectrum {
@@ -103,9 +103,9 @@ impl SolvedSpectrum {
 pub struct Diagnostics {
     /// The parameters.
     pub params: SpadeParams,
-    /// Numbers per input sample; 0 where a graph was given.
+    /// Numbers per input sample; 0 if a graph was given.
     pub input_dim: usize,
-    /// Numbers per output sample; 0 where a graph was given.
+    /// Numbers per output sample; 0 if a graph was given.
     pub output_dim: usize,
     /// How the input graph was made.
     pub input_graph: Construction,
@@ -119,9 +119,9 @@ pub struct Diagnostics {
     pub outputs_decided_by_index: usize,
     /// Output samples with so many exact copies that their neighbors are decided by distance at the input.
     pub outputs_decided_by_inputs: usize,
-    /// What decides between equally near outputs; none where no two outputs are equal, or a graph was given.
+    /// What decides between equally near outputs; none if no two outputs are equal, or if a graph was given.
     pub ties: Option<Ties>,
-    /// How many of the true neighbors among the inputs were found; all where a graph was given.
+    /// The recall of the neighbors among the inputs; exact if a graph was given.
     pub input_recall: Recall,
     /// The same for outputs.
     pub output_recall: Recall,
@@ -129,7 +129,7 @@ pub struct Diagnostics {
     pub timings: Timings,
 }
 
-/// How one graph was made, beyond what [`SpadeParams`] asked for.
+/// How one graph was made, in addition to what [`SpadeParams`] says.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Construction {
@@ -155,8 +155,8 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Bytes that graphs, eigenpairs and scores of this many samples take, about: what 70,000 and 200,000 samples with k = 10 and two
-/// eigenpairs took (docs/benchmarks.md).
+/// Approximate number of bytes that graphs, eigenpairs and scores of this many samples take, derived from what 70,000 and 200,000
+/// samples with k = 10 and two eigenpairs took (docs/benchmarks.md).
 pub fn bytes_after_search(samples: usize, neighbors: usize) -> usize {
     const VECTORS: usize = 500;
     const EDGE: usize = 45;
@@ -171,7 +171,7 @@ pub struct Timings {
     pub neighbors_input: Duration,
     /// Neighbors among the outputs.
     pub neighbors_output: Duration,
-    /// Building and connecting the graphs, later searches not counted.
+    /// Building and connecting the graphs, without later searches.
     pub graphs: Duration,
     /// Preconditioner and eigenpairs.
     pub eigen: Duration,

@@ -1,4 +1,4 @@
-//! Neighbor lists and projections of one model, for graphs that are made of them in several ways.
+//! Neighbor lists and projections of one model, shared by graphs that are made in several ways.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -11,8 +11,8 @@ use crate::threads::with_threads;
 
 /// One model that is scored in several ways, with no neighbors searched twice.
 ///
-/// Lists of k neighbors are the beginning of longer ones. So a way needs a search only where none before it, on the same
-/// side of the model, went as far; what a projection costs is shared in the same way.
+/// Lists of k neighbors are prefixes of longer ones. So a search is needed only if no earlier one on the same side had as
+/// many neighbors. Projections are shared in the same way.
 ///
 /// ```
 /// use spadework::graph::GraphKind;
@@ -42,8 +42,8 @@ impl<'a> SharedSearch<'a> {
         Self { samples, cache: SearchCache::default() }
     }
 
-    /// As [`evaluate`](super::evaluate), bit by bit where the search is exact. (The first lists of an approximate search
-    /// for more neighbors are not always those of a search for fewer.)
+    /// As [`evaluate`](super::evaluate), bit by bit if the search is exact. (An approximate search for fewer neighbors may
+    /// find other lists than the prefixes of a search for more.)
     ///
     /// # Errors
     /// As [`evaluate`](super::evaluate).

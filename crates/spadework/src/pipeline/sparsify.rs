@@ -1,13 +1,12 @@
 //! Spectral sparsification: a subgraph with few edges that approximates the whole graph.
 //!
-//! In the manner of GRASS (Feng 2016, 2020): a spanning tree of low stretch, then in rounds the off-tree edges that matter
-//! most. With S the sparsifier so far, h = (L_S⁺L_G)ᵗ h₀ turns random vectors towards the eigenvectors of largest λ of
-//! L_G v = λ L_S v, where S is worst; the edge p–q takes the part w (h_p − h_q)² of hᵀL_G h, so the edges of largest parts
-//! are those that S lacks most. Edges keep their weights. So L_S ≤ L_G, every λ is at least 1, and κ = λ_max/λ_min is at most
+//! Like GRASS (Feng 2016, 2020): a spanning tree of low stretch, then in rounds the most important off-tree edges. With S the
+//! sparsifier so far, h = (L_S⁺L_G)ᵗ h₀ turns random vectors toward the eigenvectors of largest λ of L_G v = λ L_S v, where S
+//! approximates G worst. The edge p–q contributes w (h_p − h_q)² to hᵀL_G h, so the edges with the largest contributions are
+//! those that S needs most. Edges keep their weights. So L_S ≤ L_G, every λ is at least 1, and κ = λ_max/λ_min is at most
 //! λ_max.
 //!
-//! *What it does to a score.* L_X ≤ a·L_SX and L_Y ≤ b·L_SY, with a and b the two λ_max, give
-//! λ_1/a ≤ λ_max(L_SY⁺L_SX) ≤ b·λ_1.
+//! *Effect on a score.* With a and b the two λ_max, L_X ≤ a·L_SX and L_Y ≤ b·L_SY, so λ_1/a ≤ λ_max(L_SY⁺L_SX) ≤ b·λ_1.
 //!
 //! *The tree* is that of shortest paths (length 1/w) from a node in the middle: neighbor graphs have a diameter of a few
 //! steps, so no edge is stretched much.
@@ -65,9 +64,9 @@ impl SparsifierInfo {
     }
 }
 
-/// Thins out a connected graph until it reaches the target; the result is connected.
+/// Removes edges from a connected graph until it reaches the target. The result is connected.
 ///
-/// The density is met as closely as whole edges allow; where κ is the target, it is met and may be undercut.
+/// The density is met as closely as whole edges allow. If κ is the target, the result has at most this κ.
 ///
 /// # Errors
 /// When an eigenvalue does not converge, or the monitor stops the run.
@@ -76,7 +75,7 @@ impl SparsifierInfo {
 /// Never: a graph with a spanning tree is connected.
 ///
 /// # Complexity
-/// Some ten near-linear solves per round; twenty rounds for a density, and for κ one round for every n/20 edges.
+/// About ten near-linear solves per round: twenty rounds for a density, and one round per n/20 edges for κ.
 ///
 /// ```
 /// use spadework::Silent;

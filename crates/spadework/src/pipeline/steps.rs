@@ -1,5 +1,6 @@
-//! The steps of the method, for [`evaluate`](super::evaluate) and for callers that take them one by one: [`graphs_of`] is step
-//! (a), [`spectrum_of`] step (b), [`scores_of`] step (c). One after the other they are [`evaluate`](super::evaluate), bit by bit.
+//! The steps of the method, for [`evaluate`](super::evaluate) and for callers that run them one by one: [`graphs_of`] is step
+//! (a), [`spectrum_of`] step (b), [`scores_of`] step (c). Together they give the result of [`evaluate`](super::evaluate), bit by
+//! bit.
 
 use std::time::{Duration, Instant};
 

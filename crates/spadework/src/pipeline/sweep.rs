@@ -23,7 +23,7 @@ pub struct Sweep {
     pub models: Vec<String>,
     /// One point for every k, ascending.
     pub points: Vec<SweepPoint>,
-    /// How many of the true neighbors were found among the inputs; `None` where their graph was given.
+    /// The recall of the neighbors among the inputs; `None` if their graph was given.
     pub input_recall: Option<Recall>,
     /// The same among the outputs of every model.
     pub output_recalls: Vec<Recall>,
@@ -101,7 +101,7 @@ pub struct StableRange {
 
 impl Sweep {
     /// The longest run of k with one ranking; of two runs of equal length, the one with the larger k. A k without
-    /// scores ends a run. `None` where there is nothing to rank: fewer than two models.
+    /// scores ends a run. `None` for fewer than two models.
     pub fn stable_range(&self) -> Option<StableRange> {
         if self.models.len() < 2 {
             return None;
@@ -120,13 +120,13 @@ impl Sweep {
 
 /// Scores one or more models for every k of `neighbors`, ascending; `params.neighbors` is not used.
 ///
-/// Under [`Connectivity::Grow`](crate::graph::Connectivity::Grow) all models of one k share the smallest k' ≥ k that connects
-/// every graph. An input graph that was given stays as it is for every k. At that k', each score is that of [`evaluate`](crate::pipeline::evaluate), bit by bit where the search is exact. (An
-/// approximate one searches once for the largest k, where `evaluate` would search for k'.)
+/// Under [`Connectivity::Grow`](crate::graph::Connectivity::Grow), all models at one k share the smallest k' ≥ k that connects every graph. An input
+/// graph that was given stays as it is for every k. At that k', each score is that of [`evaluate`](crate::pipeline::evaluate), bit by bit if the
+/// search is exact. (An approximate search runs once, for the largest k; `evaluate` would search for k'.)
 ///
 /// # Errors
 /// When `neighbors` is empty or does not ascend, and as [`evaluate`](crate::pipeline::evaluate). A k refused by
-/// [`Connectivity::Error`](crate::graph::Connectivity::Error) is a point without scores; where every k is refused, so is the sweep.
+/// [`Connectivity::Error`](crate::graph::Connectivity::Error) is a point without scores. If every k is refused, so is the sweep.
 pub fn sweep(
     models: &ModelSet<'_>,
     neighbors: &[usize],

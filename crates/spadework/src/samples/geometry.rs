@@ -1,8 +1,8 @@
 //! Samples transformed so that plain distances between them are the requested ones.
 //!
-//! Standardized columns and unit rows are numbers of their own, in double precision; the other metrics leave the numbers as they
-//! are and only say which norm differences are measured by. Every row is computed by itself, in a fixed order of summation: copies of a
-//! row stay copies to the last bit, and no result depends on the number of threads.
+//! Standardized columns and unit rows are new numbers, in double precision. The other metrics leave the numbers as they are and only
+//! choose the norm of differences. Every row is computed by itself, in a fixed order of summation: copies of a row stay copies to the
+//! last bit, and no result depends on the number of threads.
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::scaling::{even_exponent, exponent_to_one, scaled};
 /// Rows or columns that an error names; of the others it gives the number.
 const NAMED: usize = 5;
 
-/// How distances on one side are taken: what is done to its columns first, then the metric.
+/// How distances on one side are computed: how its columns are scaled first, then the metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Geometry {
@@ -29,10 +29,10 @@ impl Geometry {
         Self { metric, standardize }
     }
 
-    /// Learns from samples what new samples of this side need: means and scales of the columns, where these are standardized.
+    /// Computes from samples what new samples of this side need: means and scales of the columns, if these are standardized.
     ///
     /// # Errors
-    /// [`Error::NoSpread`] where a column has no interquartile range though it is not constant.
+    /// [`Error::NoSpread`] if a column has an interquartile range of 0 although it is not constant.
     pub fn fit(self, side: Side, samples: &Samples<'_>) -> Result<FittedGeometry> {
         let columns = match self.standardize {
             Standardize::None => None,
@@ -42,11 +42,12 @@ impl Geometry {
         Ok(FittedGeometry { side, metric: self.metric, columns })
     }
 
-    /// The samples in place. Nothing is copied where only the norm differs, unless the squares of all numbers lose digits: then
-    /// they are multiplied by a power of two, and distances by the same.
+    /// Transforms samples so that plain distances between them are the requested ones. Nothing is copied if only the norm
+    /// differs, unless the squares of all numbers lose digits: then the numbers, and with them the distances, are multiplied by
+    /// a power of two.
     ///
     /// # Errors
-    /// As [`Geometry::fit`] and [`FittedGeometry::place`], and [`Error::AllEqual`] where nothing is left that tells rows apart.
+    /// As [`Geometry::fit`] and [`FittedGeometry::place`], and [`Error::AllEqual`] if all rows are equal afterwards.
     ///
     /// ```
     /// use spadework::Samples;
@@ -102,10 +103,10 @@ fn exponent_of(values: impl Iterator<Item = f64>) -> i32 {
 }
 
 impl FittedGeometry {
-    /// The samples in place, by what was learned of others.
+    /// Transforms new samples with the means and scales of the fitted ones.
     ///
     /// # Errors
-    /// [`Error::ZeroRows`] under [`Metric::Cosine`], where a row has no direction; [`Error::TooLarge`] where distances overflow.
+    /// [`Error::ZeroRows`] under [`Metric::Cosine`] if a row is zero; [`Error::TooLarge`] if distances overflow.
     pub fn place<'a>(&self, samples: Samples<'a>) -> Result<Samples<'a>> {
         let samples = match &self.columns {
             None => samples,

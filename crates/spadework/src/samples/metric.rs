@@ -1,4 +1,4 @@
-//! The choices of how distances on one side are taken, in words.
+//! The metrics and scalings of one side, and the words for them.
 
 /// The distance between two samples of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -6,8 +6,8 @@ pub enum Metric {
     /// √Σ(a_i − b_i)².
     #[default]
     Euclidean,
-    /// The Euclidean distance between the rows divided by their lengths: √(2 − 2 cos ∠(a, b)). It orders pairs as the
-    /// cosine distance 1 − cos ∠(a, b) does, but unlike that one it is a metric.
+    /// The Euclidean distance between the rows divided by their lengths: √(2 − 2 cos ∠(a, b)). It orders pairs as the cosine
+    /// distance 1 − cos ∠(a, b) does, and unlike that distance it is a metric.
     Cosine,
     /// Σ|a_i − b_i|.
     Manhattan,
@@ -22,15 +22,15 @@ words! { Metric {
     Chebyshev = "chebyshev",
 } }
 
-/// What is done to the columns of the inputs before distances are taken.
+/// How the columns of the inputs are scaled before distances are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Standardize {
     /// Nothing.
     #[default]
     None,
-    /// Each column less its mean, divided by its standard deviation (with n, not n − 1, in its denominator).
+    /// Each column minus its mean, divided by its standard deviation (with n, not n − 1, in its denominator).
     Standard,
-    /// Each column less its median, divided by its interquartile range: outliers do not set the scale.
+    /// Each column minus its median, divided by its interquartile range, so that outliers do not determine the scale.
     Robust,
 }
 

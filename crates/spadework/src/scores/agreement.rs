@@ -1,4 +1,4 @@
-//! How far two sets of scores of the same samples agree.
+//! How much two sets of scores of the same samples agree.
 
 use super::{kendall_tau, largest};
 
@@ -6,12 +6,12 @@ use super::{kendall_tau, largest};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Agreement {
-    /// How many of the largest scores of each were compared: `top`, or all where there are fewer.
+    /// How many of the largest scores of each were compared: `top`, or all if there are fewer.
     pub top: usize,
     /// How many samples are among the largest of both; ties to the lower index.
     pub shared: usize,
-    /// Spearman's rank correlation, equal scores sharing their mean rank; `None` where all scores of one side are
-    /// equal, so that there is no order to agree with.
+    /// Spearman's rank correlation, with mean ranks for equal scores; `None` if all scores of one side are equal, so that
+    /// they have no order.
     pub spearman: Option<f64>,
     /// Kendall's τ_b, likewise; see [`kendall_tau`].
     pub kendall: Option<f64>,
@@ -46,7 +46,7 @@ pub fn agreement(a: &[f64], b: &[f64], top: usize) -> Agreement {
     Agreement { top, shared, spearman: pearson(&mean_ranks(a), &mean_ranks(b)), kendall: kendall_tau(a, b) }
 }
 
-/// Ranks from 1, ascending; equal scores share the mean of theirs. Halves at most, so they are exact.
+/// Ranks from 1, ascending; equal scores share the mean of their ranks. These are multiples of one half, so they are exact.
 pub fn mean_ranks(scores: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));

@@ -28,11 +28,11 @@ pub struct MeanInterval {
     pub upper: f64,
 }
 
-/// Two groups compared.
+/// A comparison of two groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Contrast {
-    /// The group that is expected to be larger.
+    /// The group whose numbers are expected to be larger.
     pub top: MeanInterval,
     /// The group it is compared with.
     pub random: MeanInterval,
@@ -54,8 +54,8 @@ impl Contrast {
     }
 }
 
-/// `count` different positions below `len` that are not `taken`, uniformly at random, ascending; fewer where there are not
-/// as many.
+/// `count` distinct positions below `len` that are not `taken`, uniformly at random, ascending; fewer if there are not
+/// enough.
 pub fn draw_others(len: usize, taken: &[usize], count: usize, seed: u64) -> Vec<usize> {
     let mut is_taken = vec![false; len];
     for &at in taken {

@@ -1,13 +1,13 @@
 //! Cut mapping distortion (the paper's Definition 5): which boundary of the data is crossed by the fewest output edges, relative to
 //! its input edges.
 //!
-//! ζ(S) = cut_Y(S)/cut_X(S), the weight of the edges that leave S at the output over the same at the input. A small ζ says
-//! that many pairs across the boundary of S are neighbors at the input and few are at the output: there the model pulls
+//! ζ(S) = cut_Y(S)/cut_X(S), the weight of the edges that leave S at the output, divided by the same at the input. A small ζ
+//! says that many pairs across the boundary of S are neighbors at the input and few are at the output: there the model pulls
 //! the data apart. Theorem 2: ζ(S) ≥ 1/λ_1 for every S.
 //!
 //! Finding the smallest ζ is a hard problem; sweep cuts of the dominant eigenvectors are the usual relaxation (Fiedler 1973;
-//! Spielman and Teng 1996). v_1 minimises vᵀL_Yv/vᵀL_Xv over all vectors, and an S is a vector of two values; so the
-//! samples are sorted by an eigenvector and every beginning of that order is tried. O(m + n log n) per eigenvector.
+//! Spielman and Teng 1996). v_1 minimizes vᵀL_Yv/vᵀL_Xv over all vectors, and a set S is a vector of two values. So the
+//! samples are sorted by an eigenvector, and every prefix of that order is tried. O(m + n log n) per eigenvector.
 
 use crate::eigen::GeneralizedEigenpairs;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ impl Cut {
         &self.samples
     }
 
-    /// cut_X(S): weight of the input edges that leave S; their number where all weights are 1.
+    /// cut_X(S): weight of the input edges that leave S; their number if all weights are 1.
     pub fn input(&self) -> f64 {
         self.input
     }

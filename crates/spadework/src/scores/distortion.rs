@@ -1,8 +1,8 @@
 //! Distance mapping distortion (the paper's Definition 1): how much farther apart two samples are at the output.
 //!
 //! γ(p,q) = d_Y(p,q)/d_X(p,q), with d the hops of a shortest path (geodesic) or the effective resistance. For an edge of
-//! the input graph the geodesic d_X is 1, so γ is the number of hops between its ends in the output graph. Under
-//! resistance no pair is distorted by more than the model score (Theorem 1).
+//! the input graph the geodesic d_X is 1, so γ is the number of hops between its ends in the output graph. By resistance, no
+//! pair is distorted by more than the model score (Theorem 1).
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ impl Distortion {
 
 /// Both graphs with what is needed to measure distances in them.
 ///
-/// Holding one proves that both graphs are connected, so that every distance is finite.
+/// Both graphs are connected, so every distance is finite.
 #[derive(Debug)]
 pub struct Distances<'g> {
     graphs: &'g GraphPair,
@@ -91,7 +91,7 @@ impl<'g> Distances<'g> {
 
     /// The distances of given pairs on both sides, in their order.
     ///
-    /// Resistances come by solves, to a relative error of [`RESISTANCE_ERROR`](crate::laplacian::RESISTANCE_ERROR).
+    /// Resistances are computed by solves, to a relative error of [`RESISTANCE_ERROR`](crate::laplacian::RESISTANCE_ERROR).
     ///
     /// # Errors
     /// [`Error::BadPair`] when a pair names a node that does not exist or the same one twice, [`Error::NotConverged`],
@@ -138,8 +138,8 @@ impl<'g> Distances<'g> {
         if found.iter().all(in_range) { Ok(found) } else { Err(self.graphs.weight_range()) }
     }
 
-    /// The resistances of every edge of the input graph on both sides, by two random projections; both keep the error of
-    /// the information returned, and their ratio γ keeps (1 + ε)/(1 − ε).
+    /// The resistances of every edge of the input graph on both sides, by two random projections; both are within the error
+    /// ε of the information returned, and their ratio γ within a factor of (1 + ε)/(1 − ε).
     ///
     /// # Errors
     /// [`Error::SketchError`], [`Error::NotConverged`], [`Error::WeightRange`], [`Error::Cancelled`].
@@ -158,17 +158,17 @@ impl<'g> Distances<'g> {
         Ok((self.paired(&edges, &input, &output)?, SketchInfo { probability, ..info }))
     }
 
-    /// Searches for the pair of largest distortion under resistance.
+    /// Searches for the pair with the largest distortion by resistance.
     ///
     /// The search starts from the samples at which the dominant eigenvectors are largest and smallest, from the edges of
-    /// largest score, and from samples with many edges at the input and few at the output; it measures all pairs among them
-    /// by solves, and goes on with the neighbors of the best pair as long as that improves it. What it finds is a distortion that occurs, so γ_max lies between it and λ_1.
+    /// largest score, and from samples with many edges at the input and few at the output; it measures all pairs among them by solves, and then adds
+    /// the neighbors of the best pair as long as the result improves. The distortion that it finds occurs, so γ_max is between it and λ_1.
     ///
     /// # Errors
     /// [`Error::NotConverged`], [`Error::Cancelled`].
     ///
     /// # Complexity
-    /// At most [`MOST_CANDIDATES`] solves per side; as many vectors of length n are held for each.
+    /// At most [`MOST_CANDIDATES`] solves per side, each with a vector of length n that is kept.
     pub fn largest(
         &self,
         pairs: &GeneralizedEigenpairs,
@@ -199,7 +199,7 @@ impl<'g> Distances<'g> {
     }
 }
 
-/// Samples that the search for the largest distortion measures at most.
+/// Maximum number of samples that the search for the largest distortion measures.
 pub const MOST_CANDIDATES: usize = 160;
 /// Residual of the solves that rank candidates; the best pair is measured once more, accurately.
 const CANDIDATE_TOLERANCE: f64 = 1e-7;
@@ -213,7 +213,7 @@ const EDGES: usize = 16;
 /// (von Luxburg, Radl and Hein 2014), so that two of them are often the pair sought.
 const DEGREES: usize = 24;
 
-/// A pair of large distortion under resistance, and the bound of Theorem 1.
+/// The pair with the largest distortion by resistance that was found, and the bound of Theorem 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LargestDistortion {
@@ -224,7 +224,7 @@ pub struct LargestDistortion {
 }
 
 impl LargestDistortion {
-    /// γ/λ_1: 1 where the bound is reached.
+    /// γ/λ_1: 1 if the bound is reached.
     pub fn tightness(&self) -> f64 {
         self.found.ratio() / self.bound
     }

@@ -6,12 +6,12 @@
 //! (e_p − e_q)ᵀ L_Y⁺ L_X L_Y⁺ (e_p − e_q) = ‖F_X L_Y⁺ (e_p − e_q)‖²,   L_X = F_Xᵀ F_X,
 //! ```
 //!
-//! and neither eigenvalues nor eigenvectors are needed: a random projection of F_X is a number of solves with L_Y
-//! (`laplacian/resistance.rs` has the bound), exact where there are so few samples that all columns of L_Y⁺ cost less.
+//! and neither eigenvalues nor eigenvectors are needed: a random projection of F_X takes a number of solves with L_Y
+//! (`laplacian/resistance.rs` has the bound). For few samples, all columns of L_Y⁺ cost less, and the result is exact.
 //!
-//! The solves' share of the error: an edge of weight w scores at least wR_Y(p,q)², so what that file says of resistances
-//! holds here with √(Σλ_i/(nwR_Y)) in front. The 0.05·ε kept aside covers a factor of 25 at a condition κ = 100; the mean
-//! eigenvalue Σλ_i/n is between one and ten for real data, and wR_Y seldom below a tenth.
+//! *Error of the solves.* An edge of weight w scores at least wR_Y(p,q)², so the error bound for resistances in that file
+//! holds here with the additional factor √(Σλ_i/(nwR_Y)). The reserved 0.05·ε covers a factor of 25 at a condition number κ
+//! = 100. For real data, the mean eigenvalue Σλ_i/n is between one and ten, and wR_Y is seldom below a tenth.
 
 use super::EdgeScores;
 use crate::error::Result;

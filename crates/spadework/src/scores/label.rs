@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::NodeScores;
 use crate::error::{Error, Result};
 
-/// Mean node score of the samples that have one label.
+/// Mean node score of the samples with one label.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LabelScore {
@@ -13,7 +13,7 @@ pub struct LabelScore {
     pub label: i64,
     /// Mean node score.
     pub score: f64,
-    /// Number of samples that carry it.
+    /// Number of samples with this label.
     pub samples: usize,
 }
 

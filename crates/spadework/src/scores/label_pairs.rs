@@ -27,7 +27,7 @@ pub struct LabelPairScore {
 /// A pair that is missing has no edge: no sample of one label has a neighbor of the other.
 ///
 /// # Errors
-/// When an edge's end has no label.
+/// When a sample of an edge has no label.
 pub fn label_pair_scores(edges: &EdgeScores, labels: &[i64]) -> Result<Vec<LabelPairScore>> {
     let last = edges.edges().iter().map(|&(_, q)| q as usize).max().unwrap_or(0);
     if last >= labels.len() {
@@ -53,7 +53,7 @@ pub fn label_pair_scores(edges: &EdgeScores, labels: &[i64]) -> Result<Vec<Label
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Disparity {
-    /// The label of largest score; ties to the lower.
+    /// The label with the largest score; ties to the lower label.
     pub worst: i64,
     /// Its score as a multiple of the mean of all label scores, each label counted once: 1 if all labels have the same
     /// score, at most the number of labels.

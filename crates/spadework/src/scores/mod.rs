@@ -60,10 +60,10 @@ impl SpectralEmbedding {
         Self { dim, values }
     }
 
-    /// An embedding that was kept: rows of `dim` numbers, one after the other.
+    /// An embedding from stored numbers: rows of `dim` numbers, one after the other.
     ///
     /// # Panics
-    /// When the values are no whole rows.
+    /// When the values do not fill whole rows.
     pub fn from_rows(dim: usize, values: Vec<f64>) -> Self {
         assert!(dim > 0 && values.len().is_multiple_of(dim), "whole rows of {dim} numbers");
         Self { dim, values }

@@ -1,4 +1,4 @@
-//! How well neighborhoods are preserved by the model, by ranks (Venna and Kaski 2001, "Neighborhood preservation in nonlinear
+//! How well the model preserves neighborhoods, by ranks (Venna and Kaski 2001, "Neighborhood preservation in nonlinear
 //! projection methods").
 //!
 //! With r(i,j) the rank of j among the samples nearest to i (1 for the nearest), U_k(i) the samples that are among the k nearest of i
@@ -9,8 +9,9 @@
 //! continuity      = 1 − 2/(nk(2n − 3k − 1)) Σ_i Σ_{j ∈ V_k(i)} (r_Y(i,j) − k)
 //! ```
 //!
-//! Both are 1 where all neighbors stay; compared with [`edge_overlap`](super::edge_overlap) they say how far away those that leave go. The
-//! sums over i are taken over some samples, drawn at random, with n in front replaced by their number; ranks among all samples are exact.
+//! Both are 1 if all neighbors stay. In contrast to [`edge_overlap`](super::edge_overlap), they take into account how far away the
+//! neighbors that leave are. The sums over i are over randomly drawn samples, and the n in front is replaced by their number. Ranks among
+//! all samples are exact.
 
 use std::cmp::Ordering;
 
@@ -37,10 +38,11 @@ pub struct Neighborhoods {
 }
 
 impl Neighborhoods {
-    /// Ranks the `neighbors` nearest of at most `rows` samples, drawn by the seed, among all. `ties` decides between equally near
-    /// outputs as in a search, where some outputs are equal.
+    /// Ranks the `neighbors` nearest samples of at most `rows` samples, which the seed draws from all. `ties` decides between
+    /// equally near outputs as in a search, if some outputs are equal.
     ///
-    /// `None` where `neighbors` is not below half the number of samples: then the sums above have no such scale.
+    /// `None` unless `neighbors` is below half the number of samples: otherwise the factor in front of the sums is not
+    /// defined.
     ///
     /// # Errors
     /// [`Error::Cancelled`](crate::error::Error::Cancelled).
@@ -84,7 +86,7 @@ impl Neighborhoods {
 struct Row {
     sample: usize,
     distances: Vec<f64>,
-    /// What decides between equal ones; empty where the index does.
+    /// What decides between equal ones; empty if the index does.
     decides: Vec<f64>,
 }
 

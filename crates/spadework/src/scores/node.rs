@@ -31,7 +31,7 @@ impl NodeScores {
         Self(sums)
     }
 
-    /// Scores that were found in another way, one per sample.
+    /// Scores that were computed in another way, one per sample.
     pub fn from_scores(scores: Vec<f64>) -> Self {
         Self(scores)
     }
@@ -49,7 +49,7 @@ impl NodeScores {
         NodeScore { index, score: self.0[index] }
     }
 
-    /// The `count` samples of largest score, most fragile first, ties to the lower index.
+    /// The `count` samples with the largest scores, most fragile first, ties to the lower index.
     pub fn top(&self, count: usize) -> Vec<NodeScore> {
         largest(&self.0, count).into_iter().map(|index| self.of(index)).collect()
     }

@@ -1,4 +1,4 @@
-//! What two graphs have in common, counted: indices that need no eigenvectors.
+//! What two graphs have in common: indices that need no eigenvectors.
 
 use std::cmp::Ordering;
 
@@ -37,12 +37,12 @@ pub struct SampleOverlaps {
 }
 
 impl SampleOverlaps {
-    /// Those of the input neighbors that are output neighbors too.
+    /// The share of input neighbors that are output neighbors too.
     pub fn of(graphs: &GraphPair) -> Self {
         Self::between(graphs.input(), graphs.output())
     }
 
-    /// Those of the neighbors in `before` that are neighbors in `after` too.
+    /// The share of neighbors in `before` that are neighbors in `after` too.
     ///
     /// # Panics
     /// When the graphs have different numbers of nodes.
@@ -62,8 +62,8 @@ impl SampleOverlaps {
         &self.shares
     }
 
-    /// All samples, smallest share first, and of equal shares the largest of these numbers first, one per sample; further ties to the lower
-    /// index. NaN comes last, among shares and among equal ones.
+    /// All samples, smallest share first. Among equal shares, the sample with the largest number in `of_equal_shares` comes first; further
+    /// ties go to the lower index. NaN comes last in both orders.
     ///
     /// # Panics
     /// When there is not one number per sample.
@@ -83,11 +83,11 @@ fn nan_last(a: f64, b: f64, order: impl Fn(&f64, &f64) -> Ordering) -> Ordering 
     a.is_nan().cmp(&b.is_nan()).then_with(|| if a.is_nan() { Ordering::Equal } else { order(&a, &b) })
 }
 
-/// How far the neighbors that every sample had are from it now: their mean distance, divided by that of its present neighbors. 1 where none
+/// How far the former neighbors of every sample are from it now: their mean distance, divided by that of its present neighbors. 1 if none
 /// has changed.
 ///
-/// The distances are those of `now`, in place already ([`Geometry`](crate::samples::Geometry)). Infinite where the present neighbors are exact
-/// copies and former ones are not; NaN where all are copies, or where there are no neighbors.
+/// The distances are those of `now`, which must already be placed ([`Geometry`](crate::samples::Geometry)). Infinite if the present
+/// neighbors are exact copies and former ones are not; NaN if all are copies, or if there are no neighbors.
 ///
 /// ```
 /// use spadework::scores::distances_of_former_neighbors;
@@ -118,7 +118,7 @@ pub fn distances_of_former_neighbors(before: &Graph, after: &Graph, now: &Sample
     means(before).into_iter().zip(means(after)).map(|(former, present)| former / present).collect()
 }
 
-/// A mean over the edges of a graph, of numbers that its nodes have.
+/// A mean over the edges of a graph of numbers of its nodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct EdgeMean {
@@ -129,11 +129,11 @@ pub struct EdgeMean {
 }
 
 impl EdgeMean {
-    /// The mean of one number per node, each node weighted by its number of neighbors; NaN counts as no number.
+    /// The mean of one number per node, each node weighted by its number of neighbors; NaN is left out.
     ///
     /// Overlaps of neighbors depend on each other: an edge that stays counts for both of its ends. So the error is not that of
-    /// independent numbers. With w_p = d_p / Σ d and e_p = w_p (v_p − mean), it is the root of Σ_p e_p² + Σ_{p~q} e_p e_q,
-    /// where p~q are both directions of every edge, and never less than that of independent numbers.
+    /// independent numbers. With w_p = d_p / Σ d and e_p = w_p (v_p − mean), it is the square root of Σ_p e_p² + Σ_{p~q} e_p
+    /// e_q, where p~q are both directions of every edge, and at least that of independent numbers.
     ///
     /// # Panics
     /// When there is not one number per node.
@@ -141,8 +141,8 @@ impl EdgeMean {
         Self::of_groups(graph, values, &vec![0; values.len()], 1)[0]
     }
 
-    /// The same of each of some groups of nodes; `groups` says which of `count` groups every node belongs to. A node has all of its neighbors
-    /// as its weight, but only those of its own group share in its error.
+    /// The same for groups of nodes; `groups` says which of `count` groups every node belongs to. The weight of a node counts all of its
+    /// neighbors, but only edges within its group contribute to the error.
     ///
     /// # Panics
     /// When there is not one number and one group per node, or a group is not below `count`.

@@ -3,7 +3,7 @@
 /// Kendall's τ_b of two sequences of scores: 1 for the same order, −1 for the reverse, about 0 for unrelated ones.
 ///
 /// τ_b = (C − D)/√((N − T_a)(N − T_b)) with C concordant and D discordant pairs among N = n(n − 1)/2, and T_a, T_b the pairs
-/// that are tied in either sequence. `None` where all scores of a sequence are equal: then there is no order to agree with.
+/// that are tied in `a` and in `b`. `None` if all scores of a sequence are equal, so that it has no order.
 ///
 /// # Complexity
 /// O(n log n), by Knight's algorithm (1966): D is the number of exchanges in which a merge sort brings `b` into the order of

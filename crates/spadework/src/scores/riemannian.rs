@@ -7,7 +7,7 @@ use crate::monitor::Monitor;
 
 /// Up to this many samples all eigenvalues are computed: a dense decomposition takes a second or two.
 pub const MOST_SAMPLES_FOR_ALL: usize = 1000;
-/// Eigenvalues beyond that; the paper's number.
+/// Number of eigenvalues for more samples, as in the paper.
 pub const LARGEST: usize = 10;
 
 /// δ(L_X, L_Y) = √(Σ log² λ_i(L_Y⁺L_X)).
@@ -23,10 +23,10 @@ pub struct RiemannianDistance {
 }
 
 impl RiemannianDistance {
-    /// Over all eigenvalues where there are few samples, over the [`LARGEST`] otherwise (the paper's way).
+    /// Over all eigenvalues for few samples, and over the [`LARGEST`] otherwise, as in the paper.
     ///
     /// # Errors
-    /// [`Error::InputDisconnected`](crate::error::Error::InputDisconnected): an eigenvalue 0 is infinitely far away;
+    /// [`Error::InputDisconnected`](crate::error::Error::InputDisconnected): an eigenvalue of 0 gives an infinite distance;
     /// [`Error::NotConverged`](crate::error::Error::NotConverged), [`Error::Cancelled`](crate::error::Error::Cancelled).
     pub fn of(graphs: &GraphPair, params: &EigenParams, monitor: &dyn Monitor) -> Result<Self> {
         graphs.check_input_connected()?;
@@ -50,11 +50,11 @@ impl RiemannianDistance {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ReverseScore {
-    /// λ_max(L_X⁺L_Y) = 1/λ_min(L_Y⁺L_X): how much nearer samples can come at the output than they are at the input.
+    /// λ_max(L_X⁺L_Y) = 1/λ_min(L_Y⁺L_X): how much closer two samples can get at the output.
     pub score: f64,
     /// Its relative residual.
     pub residual: f64,
-    /// κ, the larger of both scores: with resistance distances d_X/κ ≤ d_Y ≤ κd_X for every pair.
+    /// κ, the larger of the two scores: d_X/κ ≤ d_Y ≤ κd_X for every pair, by resistance.
     pub bi_lipschitz: f64,
 }
 

@@ -27,7 +27,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of some numbers; `None` where there are none.
+    /// The spread of some numbers; `None` if there are none.
     ///
     /// ```
     /// use spadework::scores::Spread;

@@ -1,4 +1,4 @@
-//! `spadework distortion`: how far the model pulls neighbors apart, which boundary it tears, and the bounds of both.
+//! `spadework distortion`: how far the model pulls neighbors apart, the sparsest cut, and the bounds of both.
 
 mod text;
 

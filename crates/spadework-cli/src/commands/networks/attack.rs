@@ -1,4 +1,4 @@
-//! `spadework attack`: clean and robust accuracy, and what became of each sample.
+//! `spadework attack`: clean and robust accuracy, and the outcome of each sample.
 
 use std::fmt::Display;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! `spadework train`: train a network, save it, go on after a stop.
+//! `spadework train`: trains a network, saves it, and resumes a stopped run.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -40,6 +40,8 @@ impl Outcome {
     pub(crate) fn notes(self, words: &[&str]) -> String {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         assert!(self.stderr.lines().all(|line| line.starts_with("note: ")), "{}", self.stderr);
+        // The indentation of a text that goes on in the next line of the source.
+        assert!(!self.stderr.contains("  "), "{}", self.stderr);
         assert_holds(&self.stderr, words);
         self.stdout
     }

@@ -1,12 +1,12 @@
 //! A whole ONNX graph as something that is run and differentiated.
 //!
-//! Layers (`read.rs`) are what networks are trained with; this is for networks of others, which are only run. Each operator is
-//! a few operations on tensors (`operators.rs`, by kind in the files next to it), and Burn differentiates these in reverse.
+//! Layers (`read.rs`) are what networks are trained with; this is for other networks, which are only run. Each operator is a
+//! few operations on tensors (`operators.rs`, by kind in the files next to it), and Burn differentiates these in reverse.
 //! Shapes and indices are integers on the host, so graphs that compute with their own shapes run for any number of samples.
-//! Whatever depends on constants alone is computed once.
+//! Everything that only depends on constants is computed once.
 //!
-//! A graph is tried when it is read: with one, two and three samples. An operator that is not understood, or that takes
-//! something it cannot, is refused then, by its name and that of its output. A graph that only runs with one sample, or whose
+//! When a graph is read, it is run with one, two and three samples. An operator that is not supported, or that gets
+//! unsupported inputs, is refused by its name and the name of its output. A graph that only runs with one sample, or whose
 //! samples influence each other when they are run together, is run sample by sample.
 
 mod arithmetic;

@@ -1,7 +1,7 @@
 //! What flows along the edges of an ONNX graph: tensors of floats, and small arrays of integers such as shapes and indices.
 //!
 //! A tensor of Burn has its number of axes in its type, a value of ONNX does not. So every tensor here has [`AXES`] axes, the
-//! missing ones in front and of length one. That is also how ONNX lines up two tensors before it broadcasts them.
+//! missing ones in front and of length one. ONNX aligns two tensors in the same way before it broadcasts them.
 
 use burn_tensor::{Device, Int, Tensor, TensorData};
 

@@ -1,7 +1,7 @@
-//! Rounds by heads alone: all that are joined with the same sample are compared with each other, sixteen at once.
+//! Rounds that only use heads: all samples joined with the same sample are compared with each other, sixteen at once.
 //!
-//! A pair is looked at for every sample that both are joined with. That is several times as often as needed, and still far
-//! cheaper than going through the lists of each sample for those it has not met, which come from all over the memory.
+//! A pair is compared once for every sample that both are joined with. That is several times as often as needed. But it is
+//! far cheaper than searching the lists of each sample for samples not yet compared, which are scattered over the memory.
 
 use rayon::prelude::*;
 

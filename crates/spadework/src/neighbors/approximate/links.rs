@@ -1,4 +1,4 @@
-//! Who is joined with whom in a round of the descent.
+//! Which samples are joined in a round of the descent.
 
 use rayon::prelude::*;
 
@@ -69,7 +69,7 @@ impl Joined {
         Self { most, links }
     }
 
-    /// What was written of so many samples; `None` where something else was.
+    /// What was written of so many samples; `None` if something else was.
     pub(super) fn read(state: &mut StateReader<'_>, samples: usize) -> Option<Self> {
         let links: Vec<Link> = state.indices()?.into_iter().map(Link).collect();
         let most = links.len() / samples;

@@ -50,7 +50,7 @@ impl CandidateLists {
         Self { length, candidates: vec![Candidate::NONE; samples * length] }
     }
 
-    /// Lists of so many samples that were written; `None` where something else was.
+    /// Lists of so many samples that were written; `None` if something else was.
     pub(super) fn read(state: &mut StateReader<'_>, samples: usize) -> Option<Self> {
         let candidates: Vec<Candidate> = state.counts()?.into_iter().map(Candidate).collect();
         let length = candidates.len() / samples;

@@ -3,16 +3,17 @@
 //! **Steps.**
 //! 1. `forest`: random trees split the samples into small leaves; all pairs of a leaf are compared.
 //! 2. `descent`: every sample looks at those joined with the ones it is joined with, in rounds, until little changes
-//!    (NN-descent). Where the first coordinates tell neighbors, in `join`, all joined with the same sample at once.
-//! 3. `recall`: the true neighbors of some rows are searched by brute force, and those found are counted. Where they are
-//!    too few, samples are joined with more others and the descent goes on.
-//! 4. The lists are settled with [`squared_distance`](super::squared_distance), as those of every search.
+//!    (NN-descent). If the first coordinates identify neighbors, `join` compares all samples joined with the same sample at
+//!    once.
+//! 3. `recall`: the true neighbors of some rows are searched by brute force, and those found are counted. If they are too
+//!    few, samples are joined with more others and the descent continues.
+//! 4. The final lists are computed with [`squared_distance`](super::squared_distance), as in every search.
 //!
-//! `resume` keeps what there is after a tree and after a round, for a run that is killed.
+//! `resume` stores the state after every tree and every round, so that a killed run can continue.
 //!
-//! **Why the result does not depend on the threads.** A round, or a fixed part of one, reads the lists of before and writes
-//! new ones; what is nearer is decided by (distance, index), a total order, so that the order of findings does not matter.
-//! Nothing is shared while a part runs.
+//! **Why the result does not depend on the threads.** A round, or a fixed part of one, reads the previous lists and writes
+//! new ones. Candidates are ordered by (distance, index), a total order, so it does not matter which is found first. Nothing
+//! is shared while a part runs.
 
 mod block;
 mod descent;
@@ -59,15 +60,15 @@ const MOST_EXTENSIONS: u64 = 4;
 /// reached on some rows whose true neighbors are known.
 ///
 /// # Complexity
-/// About O(n k² d), and O(n d) per row for the recall of 500 rows. Memory: some lists of 2k to 10k candidates per sample, 8
-/// bytes each, and up to 512 dimensions a copy of the samples in 16 bits. Longer samples are not copied, so they may lie in a
-/// memory-mapped file that is larger than the memory.
+/// About O(n k² d), and O(n d) per row for the recall of 500 rows. Memory: a few lists of 2k to 10k candidates per sample
+/// with 8 bytes each, and, up to 512 dimensions, a copy of the samples in 16 bits. Longer samples are not copied, so they may
+/// be in a memory-mapped file that is larger than the memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ApproximateSearch {
     /// Seed of the trees and of the rows whose recall is measured.
     pub seed: u64,
-    /// Recall to reach, as measured.
+    /// The measured recall that must be reached.
     pub recall: f64,
 }
 
@@ -77,7 +78,7 @@ with_methods! { ApproximateSearch {
 } }
 
 impl ApproximateSearch {
-    /// Default target of the recall.
+    /// Default of [`recall`](Self::recall).
     pub const RECALL: f64 = 0.999;
 }
 

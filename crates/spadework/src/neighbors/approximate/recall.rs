@@ -1,4 +1,4 @@
-//! How many of the true neighbors were found, measured on some rows.
+//! The share of the true neighbors that was found, measured on some rows.
 
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ impl Truth {
         Ok(Self { rows, nearest: found.into_iter().flatten().collect() })
     }
 
-    /// What was written for so many samples; `None` where something else was.
+    /// What was written for so many samples; `None` if something else was.
     pub(super) fn read(state: &mut StateReader<'_>, samples: usize, neighbors: usize) -> Option<Self> {
         let (rows, indices, distances) = (state.indices()?, state.indices()?, state.doubles()?);
         let is_known = |&index: &u32| (index as usize) < samples;

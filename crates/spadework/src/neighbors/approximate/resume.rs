@@ -1,7 +1,7 @@
-//! An approximate search that goes on where an earlier one was interrupted.
+//! An approximate search that continues where an earlier one was interrupted.
 //!
-//! A part is kept after a tree and after a round: the true neighbors of the rows whose recall is measured, the candidates, who was
-//! joined with whom, and how far the search has come. Everything else follows from the samples and the seed.
+//! A part is stored after every tree and every round: the true neighbors of the rows whose recall is measured, the candidates,
+//! which samples were joined, and the progress of the search. Everything else follows from the samples and the seed.
 
 use super::ApproximateSearch;
 use super::links::Joined;

@@ -1,4 +1,4 @@
-//! The distances by which candidates are compared until the end.
+//! The approximate distances by which candidates are compared during the search.
 
 use std::borrow::Cow;
 
@@ -78,7 +78,7 @@ pub(super) struct ShortDistance {
 }
 
 impl ShortDistance {
-    /// `None` where the numbers are too large to be rotated, or the copy would be.
+    /// `None` if the numbers are too large to be rotated, or the copy would be.
     pub(super) fn new<R: RowSource>(rows: R) -> Option<Self> {
         if rows.dim() > MOST_COPIED {
             return None;

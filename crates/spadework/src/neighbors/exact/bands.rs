@@ -1,8 +1,8 @@
-//! What the numbers of a pair that have not been looked at add to its distance, at least.
+//! A lower bound of what the numbers that were not read yet add to the distance of a pair.
 //!
-//! Pairs of long rows are settled slice by slice. Sums over blocks of numbers ([`super::pooling`]) bound the distance of any band
-//! of blocks from below. So the slices that have been looked at count in full, those to come by their sums, and most pairs that the
-//! sums alone leave are ruled out when a part of their numbers has been read.
+//! The distances of long rows are computed slice by slice. Sums over blocks of numbers ([`super::pooling`]) bound the distance of
+//! any band of blocks from below. So slices that were read count in full, and the others by their sums. Most pairs that the sums
+//! alone do not rule out are ruled out after a part of their numbers was read.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! The closest pair of samples of every two parts.
 //!
-//! Each pair of samples of different parts is looked at once, by the product of its short vectors ([`super`] says why their distances never
-//! exceed the true ones). Two parts remember the shortest distance so far, and only pairs that may be as near are settled in double
-//! precision. In many dimensions, where the distances between parts are all alike, nothing rules out more than that.
+//! Each pair of samples of different parts is compared once, by the product of its short vectors ([`super`] explains why their distances
+//! never exceed the true ones). For every two parts the shortest distance so far is stored, and only pairs that may be as near are computed
+//! in double precision. In many dimensions the distances between parts are all similar, and nothing rules out more pairs than this.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -31,7 +31,7 @@ pub(crate) fn shorter(a: &Pair, b: &Pair) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
 }
 
-/// Pairs of samples of different parts, among them the shortest of every two parts; `None` where numbers are too large for products.
+/// Pairs of samples of different parts, among them the shortest of every two parts; `None` if numbers are too large for products.
 ///
 /// # Errors
 /// When the monitor stops the run.

@@ -1,16 +1,16 @@
 //! Short vectors of integers whose distances do not exceed those of the samples.
 //!
-//! With orthonormal axes Q and x the centred row, scaled to ‖x‖ ≤ 1, the exact short vector is z = s(Qᵀx, ρ),
-//! ρ = ‖x − QQᵀx‖, s = [`STEPS`]. Stored is ẑ in integers of 16 bits, so that products of short vectors are exact: by
-//! Cauchy and Schwarz no sum of products exceeds ‖ẑ‖² < 2³¹/4. What separates ẑ from z:
+//! With orthonormal axes Q and x the centered row, scaled to ‖x‖ ≤ 1, the exact short vector is z = s(Qᵀx, ρ), ρ = ‖x −
+//! QQᵀx‖, s = [`STEPS`]. Stored is ẑ in integers of 16 bits, so that products of short vectors are exact: by Cauchy and
+//! Schwarz no sum of products exceeds ‖ẑ‖² < 2³¹/4. What separates ẑ from z:
 //! - x is rounded to single precision and so is Q: at most (u + u√m)‖x‖ in Qᵀx;
 //! - a product over d entries, added up in pieces of [`PIECE`], errs by at most γ‖x‖ per coordinate, γ = γ_{PIECE + pieces},
 //!   so by γ√m‖x‖ in all;
 //! - rounding to integers: at most half a step per coordinate, so √m/2 in all. Call the sum of these e;
 //! - ρ is √(‖x‖² − ‖Qᵀx‖²), known to lie between what ‖ŷ‖ ± e make of it; the middle is stored, half the width is its error.
 //!
-//! ε is the sum of e and the error of ρ. Where ρ would be mostly error it is left out: without it the distances are smaller
-//! still.
+//! ε is the sum of e and the error of ρ. If ρ would consist mostly of error, it is left out, which only makes the distances
+//! smaller.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -45,7 +45,7 @@ pub(super) struct Coordinates {
     values: Vec<i16>,
     /// ε of every row, in steps.
     pub(super) errors: Vec<f64>,
-    /// ‖x‖ of every row before projection and rounding; none where all coordinates are there.
+    /// ‖x‖ of every row before projection and rounding; none if all coordinates are there.
     norms: Vec<f64>,
     /// Numbers of a sample.
     samples_dim: usize,
@@ -255,7 +255,7 @@ pub(in crate::neighbors) struct Frame {
 }
 
 impl Frame {
-    /// `None` where numbers are too large to be squared, or even subtracted, in double precision.
+    /// `None` if numbers are too large to be squared, or even subtracted, in double precision.
     pub(in crate::neighbors) fn of<R: RowSource>(rows: R) -> Option<Self> {
         let center = column_means(&rows);
         let (squared_norm, entry) = (0..rows.len().div_ceil(BLOCK))

@@ -1,32 +1,32 @@
-//! Exact search: in low dimensions by a tree of boxes ([`low_dimensional`]), otherwise by products of short vectors, which
-//! look at few coordinates of most pairs and are described here.
+//! Exact search: in low dimensions by a tree of boxes ([`low_dimensional`]), otherwise by products of short vectors,
+//! described here, which use only a few coordinates of most pairs.
 //!
 //! **Idea.** Rotated to their principal axes, samples differ most in their first coordinates. With the first m of them and
 //! the norm ρ of what is left, ‖a − b‖² ≥ ‖a_m − b_m‖² + (ρ_a − ρ_b)², so (a_m, ρ_a) is a short vector whose distances
 //! never exceed the true ones. Rounded to integers of 16 bits, short vectors have exact products, at twice the speed of
-//! single precision. These rule out almost every pair of samples; the pairs that are left are looked at with more
-//! coordinates, then in single precision, and what is left then is settled with
-//! [`squared_distance`](super::squared_distance) in double precision. Nothing is decided by anything else, so the result is
-//! that of [`BruteForce`](super::BruteForce), bit by bit, for any number of threads.
+//! single precision. These rule out almost every pair of samples; the pairs that are left are compared with more
+//! coordinates, then in single precision, and the remaining ones with [`squared_distance`](super::squared_distance) in
+//! double precision. Only this last distance decides, so the result is that of [`BruteForce`](super::BruteForce), bit by
+//! bit, for any number of threads.
 //!
 //! **Steps.**
-//! 1. `axes`: principal axes of a sample of the rows. Any orthonormal axes keep the result right; good ones make it fast.
-//!    `pooling`: long rows, as images are, are first reduced to sums over blocks of neighboring pixels.
+//! 1. `axes`: principal axes of a sample of the rows. The result is correct with any orthonormal axes; good ones make the
+//!    search fast. `pooling`: long rows, as images are, are first reduced to sums over blocks of neighboring pixels.
 //! 2. `coordinates`: the short vectors, and how far rounding may have moved them.
-//! 3. `plan`: how many coordinates pay, measured on a few rows; all of them, unrotated, where the data have no main axes.
-//! 4. `order`: rows sorted into leaves of near samples, each with its bounding box; `panels`: their short vectors packed
-//!    for products, which `lanes` has for each instruction set.
-//! 5. Every row finds its nearest in its own leaf and those near it, so that its radius is nearly the final one; then pairs
-//!    of leaves are compared, each pair once for both its sides, skipping those whose boxes lie further apart than their
-//!    rows' radii (`tiles`). Radii shrink as neighbors are found (`best`). Pairs of long rows are looked at in slices, until what
-//!    these and the sums of the slices to come add up to is too much (`bands`).
+//! 3. `plan`: how many coordinates pay off, measured on a few rows; all of them, unrotated, if the data have no main axes.
+//! 4. `order`: rows sorted into leaves of near samples, each with its bounding box; `panels`: their short vectors, packed
+//!    for the products, which `lanes` implements for each instruction set.
+//! 5. Every row finds its nearest in its own leaf and the leaves near it, so that its radius is nearly the final one. Then pairs
+//!    of leaves are compared (`tiles`), each pair once for both of its leaves, except those whose boxes are farther apart than
+//!    the radii of their rows. Radii shrink as neighbors are found (`best`). Pairs of long rows are compared slice by slice,
+//!    until the distance so far plus the bound from the sums of the other slices is too large (`bands`).
 //!
-//! A search that was interrupted goes on with the lists as they were and the leaves that were still to come (`resume`).
+//! An interrupted search continues with the lists so far and the remaining leaves (`resume`).
 //!
-//! **Why it is exact.** Let z be the exact short vector of a row and ẑ the stored one, ‖ẑ − z‖ ≤ ε (`coordinates` says why).
-//! If q is among the k nearest of p, then d(p, q) ≤ R with R the radius of p, and
-//! ‖ẑ_p − ẑ_q‖ ≤ ‖z_p − z_q‖ + ε_p + ε_q ≤ R + ε_p + ε_q. The left side is computed in integers, ‖ẑ_p‖² + ‖ẑ_q‖² − 2ẑ_p·ẑ_q,
-//! where nothing rounds and nothing overflows. So no pair is dropped that brute force would keep, equal distances included.
+//! **Why it is exact.** Let z be the exact short vector of a row and ẑ the stored one, ‖ẑ − z‖ ≤ ε (`coordinates` explains
+//! why). If q is among the k nearest of p, then d(p, q) ≤ R with R the radius of p, and ‖ẑ_p − ẑ_q‖ ≤ ‖z_p − z_q‖ + ε_p +
+//! ε_q ≤ R + ε_p + ε_q. The left side is computed in integers, ‖ẑ_p‖² + ‖ẑ_q‖² − 2ẑ_p·ẑ_q, without rounding or overflow. So
+//! no pair is dropped that brute force would keep, equal distances included.
 
 mod axes;
 mod bands;
@@ -71,10 +71,10 @@ const DOUBLE_SLACK: f64 = 1.0 + 1e-10;
 /// Beyond this dimension sums of products of short vectors might not fit 32 bits.
 const MOST_DIMENSIONS: usize = 1 << 20;
 
-/// The default search: exact, by [`TreeSearch`] where boxes around the samples rule out most of them, by
-/// [`ProductSearch`] otherwise.
+/// The default search: exact, by [`TreeSearch`] if boxes around the samples rule out most of them, otherwise by
+/// [`ProductSearch`].
 ///
-/// Which of the two is decided by counting what a few samples would have to look at; both find the same neighbors.
+/// The choice depends on how many comparisons a few samples need. Both find the same neighbors.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExactSearch;
 
@@ -104,7 +104,7 @@ impl ExactSearch {
     /// What a search may cost where another way would do, in seconds of one core: five minutes on two cores.
     pub(super) const AFFORDABLE_CORE_SECONDS: f64 = 600.0;
 
-    /// The same search, or `None` where it would cost more than allowed. That is estimated from the samples, so it says the
+    /// The same search, or `None` if it would cost more than allowed. That is estimated from the samples, so it says the
     /// same whenever it is asked.
     pub(super) fn search_within(wanted: Wanted<'_>) -> Result<Option<NeighborLists>> {
         check_neighbors(wanted.neighbors, wanted.samples.len())?;
@@ -115,7 +115,7 @@ impl ExactSearch {
     }
 }
 
-/// Bytes that the exact search of some samples takes in addition to them, at most; the lists are included.
+/// Maximum number of bytes that the exact search takes in addition to the samples, including the lists.
 pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
     /// What a neighbor takes while it is searched, and what a list takes.
     const LIST: (usize, usize) = (64, 128);
@@ -135,9 +135,9 @@ pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
 /// Exact search for any dimension, with most pairs ruled out by a few coordinates.
 ///
 /// # Complexity
-/// n²m operations in products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
-/// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most two copies of the samples in 16 bits, the
-/// lists, and some blocks per thread. Of long rows of pixels an eighth of that is enough.
+/// n²m operations in products of m ≪ d coordinates if the data have main axes, n²d if they have none; in low dimensions most
+/// pairs of leaves are ruled out by their boxes. Memory: at most two copies of the samples in 16 bits, the lists, and some
+/// blocks per thread. For long rows of pixels, an eighth of that.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProductSearch;
 
@@ -166,7 +166,7 @@ struct BlockSums {
     coordinates: Option<Coordinates>,
 }
 
-/// What is looked at in place of the rows; `None` where their numbers are too large for that.
+/// What is looked at in place of the rows; `None` if their numbers are too large for that.
 fn plan_of<R: RowSource>(rows: R, neighbors: usize) -> Option<(Plan, Option<BlockSums>)> {
     let Some(pooled) = Pooled::of(rows) else {
         let frame = Frame::of(rows)?;

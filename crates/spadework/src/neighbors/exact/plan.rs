@@ -1,4 +1,4 @@
-//! How many coordinates pay.
+//! How many coordinates pay off.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -47,7 +47,7 @@ pub(super) fn pair_nanoseconds(coordinates: usize) -> f64 {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) coordinates: Coordinates,
-    /// How many of the axes are compared for every pair, the others only for those that these leave; `None` where all
+    /// How many of the axes are compared for every pair, the others only for those that these leave; `None` if all
     /// coordinates are compared at once.
     pub(super) coarse_axes: Option<usize>,
     /// Rows of a leaf at most.
@@ -92,7 +92,7 @@ fn fine_axes(dim: usize) -> usize {
     whole.clamp(fewest, most).min(dim / 2)
 }
 
-/// The number of coarse axes that should cost least; `None` where unrotated samples cost less.
+/// The number of coarse axes that should cost least; `None` if unrotated samples cost less.
 fn best_count<R: RowSource, L: RowSource>(
     rows: R,
     looked_at: L,

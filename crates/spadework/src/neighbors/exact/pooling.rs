@@ -1,12 +1,12 @@
 //! Sums over blocks of neighboring numbers: a cheap rotation for long rows.
 //!
-//! Neighboring pixels are alike, so most of what two images differ in is left when blocks of pixels are added up. With g numbers
-//! in every block, the sums over √g are coordinates on orthonormal axes, so their distances never exceed those of the samples,
-//! and they take additions alone where principal axes of rows this long would cost more than the search itself.
+//! Neighboring pixels are similar, so most of the difference of two images remains when blocks of pixels are added up. With g
+//! numbers in every block, the sums over √g are coordinates on orthonormal axes, so their distances never exceed those of the
+//! samples, and only additions are needed. Principal axes of rows this long would cost more than the search itself.
 //!
-//! Where the neighbors of a number are is not known, only how long rows are. So the arrangements that a square image of one,
-//! three or four channels may have are tried on some pairs of rows, and plain runs of numbers too. Any of them keeps the result
-//! right; a good one makes it fast.
+//! Only the length of the rows is known, not which numbers are neighboring pixels. So the arrangements of square images with
+//! one, three or four channels, and plain runs of numbers, are tried on some pairs of rows. The result is correct with any
+//! arrangement; a good one makes the search fast.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -85,7 +85,7 @@ impl Blocks {
         self.rows * self.columns
     }
 
-    /// Bands of whole lines of blocks, or of single blocks where all lie in one line. `None` where blocks leave out numbers behind a
+    /// Bands of whole lines of blocks, or of single blocks where all lie in one line. `None` if blocks leave out numbers behind a
     /// band, so that these are not the whole of a row.
     fn bands(&self) -> Option<BandLayout> {
         let Arrangement { height, width, channels, .. } = self.arrangement;
@@ -153,7 +153,7 @@ pub(super) struct Pooled<R> {
 }
 
 impl<R: RowSource> Pooled<R> {
-    /// `None` where rows are short, where single precision does not hold their numbers, or where blocks of neighboring numbers
+    /// `None` if rows are short, where single precision does not hold their numbers, or where blocks of neighboring numbers
     /// leave too little of the distances.
     pub(super) fn of(rows: R) -> Option<Self> {
         if rows.dim() < LONG_ROW {

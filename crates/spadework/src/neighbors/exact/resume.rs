@@ -1,8 +1,8 @@
-//! A search that goes on where an earlier one was interrupted.
+//! A search that continues where an earlier one was interrupted.
 //!
-//! What is kept are the lists of all rows and which leaves are done. Leaves are marked before lists are copied, so lists hold
-//! whatever leaves that are marked have found. They may hold more, which is found once more and not taken twice. Lists that hold some
-//! true candidates only make radii smaller than they were at that point, so the search ends with the same lists.
+//! A part has the lists of all rows, and which leaves are done. Leaves are marked before the lists are copied, so the lists contain
+//! everything that the marked leaves found. They may contain more; these candidates are found again and not added twice. They only
+//! make radii smaller than they were at that point, so the search ends with the same lists.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

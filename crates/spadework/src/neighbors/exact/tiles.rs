@@ -198,7 +198,7 @@ impl<R: RowSource> Tiles<R> {
         pairs * pair_nanoseconds(self.coarse.numbers()) * 1e-9
     }
 
-    /// For which of two leaves the other is still to be searched; `None` where for neither.
+    /// For which of two leaves the other is still to be searched; `None` if for neither.
     fn sides(&self, leaf: usize, other: usize) -> Option<Sides> {
         let searched =
             |of: usize, other: usize| !self.in_slices() && self.near[of].binary_search(&other).is_ok();

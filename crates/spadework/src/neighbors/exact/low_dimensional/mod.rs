@@ -1,25 +1,25 @@
-//! Exact search in low dimensions: a tree of boxes, and no rounding to allow for.
+//! Exact search in low dimensions: a tree of boxes, without margins for rounding.
 //!
 //! **Idea.** In few dimensions a sample's neighbors lie in a small part of space, and boxes around groups of samples rule
-//! out nearly all of the others. What is left is so little that it is compared in double precision at once. A leaf holds
-//! sixteen samples, coordinate by coordinate, and a node has sixteen boxes, so both are compared with a sample in whole
-//! vector registers.
+//! out nearly all of the others. So few are left that they are compared in double precision right away. A leaf holds sixteen
+//! samples, coordinate by coordinate, and a node has sixteen boxes, so both are compared with a sample in whole vector
+//! registers.
 //!
 //! **Steps.**
 //! 1. `tree`: samples are split at medians until leaves are left, all of them full, with boxes around leaves, around
 //!    sixteen leaves, and so on.
-//! 2. [`pays`]: a few samples are searched. Where boxes rule out too little, the search by products of the parent module
-//!    is the faster one.
-//! 3. `query`: every sample looks at its own leaf, then at what is near in the node above, and so on up, nearer boxes
+//! 2. [`pays`]: a few samples are searched. If boxes rule out too little, the search by products of the parent module is
+//!    faster.
+//! 3. `query`: every sample searches its own leaf, then the near boxes of the node above, and so on upward, nearer boxes
 //!    first. `nearest` holds the k nearest so far; boxes that cannot hold a nearer sample are skipped.
 //!
-//! **Why it is exact.** The distances to the samples of a leaf are made of the same operations in the same order as
+//! **Why it is exact.** The distances to the samples of a leaf are computed by the same operations in the same order as
 //! [`squared_distance`](crate::neighbors::squared_distance) (`kernel`), so they are those of brute force to the last bit.
-//! The distance to a box is the same sum, with max(low − x, x − high, 0) for the difference in each coordinate. For a
-//! sample y in the box that is at most |y − x|, and rounding never turns order around: a ≤ b gives fl(a) ≤ fl(b), for
-//! differences, squares and sums alike. So the computed distance to a box is at most the computed distance to every sample
-//! in it, without any margin, for numbers of all sizes. Ties go to the lower index, so a box whose distance equals that of
-//! the k-th nearest is skipped as well if no index in it is lower: many copies of one point cost little.
+//! The distance to a box is the same sum, with max(low − x, x − high, 0) for the difference in each coordinate. For a sample
+//! y in the box that is at most |y − x|, and rounding never reverses an order: a ≤ b gives fl(a) ≤ fl(b), for differences,
+//! squares and sums alike. So the computed distance to a box is at most the computed distance to every sample in it, without
+//! any margin, for numbers of all sizes. Ties go to the lower index, so a box whose distance equals that of the k-th nearest
+//! is skipped as well if no index in it is lower: many copies of one point cost little.
 
 mod kernel;
 mod nearest;
@@ -56,7 +56,7 @@ const PROBES: usize = 16;
 ///
 /// # Complexity
 /// About a hundred distances per sample in up to about ten dimensions, all n of them in many dimensions. Memory: one copy of the
-/// samples in double precision, and the lists less than twice.
+/// samples in double precision, and less than two copies of the lists.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TreeSearch;
 
@@ -69,7 +69,7 @@ impl NeighborSearch for TreeSearch {
     }
 }
 
-/// The neighbors of all samples, or `None` where the search by products should be faster.
+/// The neighbors of all samples, or `None` if the search by products should be faster.
 pub(super) fn search_where_it_pays(wanted: Wanted<'_>) -> Result<Option<NeighborLists>> {
     let Wanted { samples, neighbors, most_core_seconds, monitor } = wanted;
     if samples.norm() != Norm::Euclidean || samples.dim() > MOST_DIMENSIONS {
@@ -175,7 +175,7 @@ impl ListsByPlace {
         state.into_bytes()
     }
 
-    /// Takes lists that an earlier search has found; the first place that is left. `None` where they do not fit.
+    /// Takes lists that an earlier search has found; the first place that is left. `None` if they do not fit.
     fn restore(&mut self, state: &[u8]) -> Option<usize> {
         let mut state = StateReader::new(state);
         let (indices, squared_distances) = (state.indices()?, state.doubles()?);
