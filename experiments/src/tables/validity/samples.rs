@@ -113,7 +113,8 @@ fn indices(
     let found = AverageIndices::of(report, Some(pair), run.monitor())?;
     let [trustworthiness, continuity] =
         found.neighborhoods.map_or([f64::NAN; 2], |ranks| [ranks.trustworthiness, ranks.continuity]);
-    let overlap = NeighborhoodOverlap::of(report, Some(pair.input()), Some(pair.output()));
+    let [input, output] = report.graphs_as_asked(Some(pair.input()), Some(pair.output()));
+    let overlap = NeighborhoodOverlap::between(input, &output);
     let [agreement, roughness] = Smoothness::of(report.graphs.input(), pair.output())
         .map_or([f64::NAN; 2], |found| [found.agreement, found.roughness.unwrap_or(f64::NAN)]);
     Ok(vec![
