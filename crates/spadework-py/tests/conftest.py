@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSETS = ROOT / "crates" / "spadework-cli" / "assets"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c():
+    """Ctrl-C interrupts: a shell that runs the tests in the background has them ignore it, and so would their processes."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -207,7 +207,7 @@ fn no_upper_bound_on_request() {
     assert_eq!(found["lower"], bounded["numerical_bounds"]["lower"]);
     assert_eq!(json["model_score"], bounded["model_score"]);
     assert!(scene.score("--no-bounds").prints().contains("no upper bound\n"));
-    scene.score("--no-bounds --certify").refuses(2, &["--no-bounds", "--certify"]);
+    scene.score("--no-bounds --certify").misused(&["--no-bounds", "--certify"]);
 }
 
 #[test]

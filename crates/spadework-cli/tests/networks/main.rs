@@ -188,7 +188,7 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     assert!(train("--model absent.onnx").contains("absent.onnx: no such file"));
     assert!(!scene.path("out").exists(), "a refused call leaves nothing behind");
     assert!(scene.refused("train --model mlp --data x.npy --out out").contains("x.npy: labels are needed"));
-    assert!(scene.refused("train --resume absent").contains("absent/run.json: cannot be read"));
+    assert!(scene.refused("train --resume absent").contains("absent/run.json: no such file"));
     assert!(
         scene.refused("train --resume absent --epochs 3").contains("--epochs was set when the run began")
     );

@@ -570,7 +570,8 @@ def select(
     count = min(_SELECTED, samples) if wanted is None else wanted
     if by == "overlap" and report.overlap is not None:
         # As the command orders them; lexsort is stable and puts NaN last: samples without neighbors, of a graph that was given.
-        return np.lexsort((-report.node_scores, report.overlap))[:count].astype(np.int64)
+        order: npt.NDArray[np.int64] = np.lexsort((-report.node_scores, report.overlap))[:count].astype(np.int64)
+        return order
     return largest(scores, count)
 
 
