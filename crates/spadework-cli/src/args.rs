@@ -299,7 +299,7 @@ pub(crate) struct SolvingArgs {
 /// Whether the SPADE score is bounded.
 #[derive(Debug, Args)]
 pub(crate) struct BoundsArgs {
-    /// Do not compute an upper bound of the SPADE score, which saves up to half of the time of the eigenpairs but does not find out whether the solver missed the largest
+    /// Do not compute an upper bound of the SPADE score, which saves about a quarter of the time of the eigenpairs but does not find out whether the solver missed the largest
     #[arg(long, help_heading = "Method", conflicts_with = "certify")]
     pub(crate) no_bounds: bool,
 }

@@ -66,15 +66,16 @@ fn digits(value: f64, significant: i32) -> String {
     format!("{value:.*}", (significant - 1 - magnitude).max(0) as usize)
 }
 
-/// An interval with as many decimals as show its width, rounded outwards.
 /// Numerical bounds of a SPADE score.
 pub(crate) fn bounds(found: &NumericalBoundsDocument) -> String {
     match found.upper {
         Some(upper) => interval(found.lower, upper),
-        None => format!("at least {}, no upper bound", number(found.lower)),
+        // All digits: rounded, it could be above the score.
+        None => format!("at least {}, no upper bound", found.lower),
     }
 }
 
+/// An interval with as many decimals as show its width, rounded outwards.
 fn interval(lower: f64, upper: f64) -> String {
     let magnitude = upper.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
     if !(-9..15).contains(&magnitude) {

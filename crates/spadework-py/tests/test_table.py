@@ -125,7 +125,7 @@ def kinds_of_wine(words):
 
 
 @pytest.mark.parametrize("words", [["dry", "red", "rosé"], [1, 2, 3], [10.0, 20.0, 40.0], ["0", "1", "2"]])
-def test_labels_are_the_classes_that_an_estimator_was_fitted_with(words):
+def test_labels_are_the_classes_that_an_estimator_was_fitted_with(words, tmp_path):
     table, kinds, rows = kinds_of_wine(words)
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01)).fit(table, kinds)
     # One class is missing among these rows, so their words cannot be counted.
@@ -138,6 +138,9 @@ def test_labels_are_the_classes_that_an_estimator_was_fitted_with(words):
     others = np.where(np.arange(3) == own[:, None], -1, probabilities).max(axis=1)
     np.testing.assert_allclose(report.margins, probabilities[np.arange(len(own)), own] - others, atol=1e-12)
     assert set(report.label_scores) == {str(word) for word in words[1:]}
+    # The class that is missing has no name among the labels, and the page does without it.
+    report.to_html(tmp_path / "page.html", inputs=table[rows], outputs=probabilities)
+    assert str(words[1]) in (tmp_path / "page.html").read_text(encoding="utf-8")
     found = spadework.probe(model, table[rows], perturb=lambda batch, i, rng: batch.copy(), labels=kinds[rows], probes=2)
     assert found.accuracy == found.survived.estimate == pytest.approx(expected)
     # Pandas' categories are words, too.

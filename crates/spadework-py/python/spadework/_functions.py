@@ -120,7 +120,7 @@ def score(
     certify : bool, default=False
         Prove the upper bound of the SPADE score by a factorization (up to about 20,000 samples).
     bounds : bool, default=True
-        Compute an upper bound of the SPADE score. Without it, the call saves up to half of the time of the eigenpairs, but does not find out
+        Compute an upper bound of the SPADE score. Without it, the call saves about a quarter of the time of the eigenpairs, but does not find out
         whether the solver missed the largest one.
     interval : bool, default=False
         Also compute a 95 % confidence interval of the SPADE score, from 100 half-samples.

@@ -476,8 +476,8 @@ class Report:
         if self.labels is None:
             return None
         names = self.label_names
-        # Words are numbered from 0 without a gap.
-        return np.ascontiguousarray(self.labels), [names[at] for at in range(len(names))] if names else None
+        # A class that no sample has is a gap: it has no name here.
+        return np.ascontiguousarray(self.labels), [names.get(at, str(at)) for at in range(max(names) + 1)] if names else None
 
     def arrays(self) -> dict[str, npt.NDArray[Any] | None]:
         """The arrays by name, as `save` stores them."""

@@ -159,8 +159,8 @@ def score_table(
         if outputs.dtype.kind in "iu":
             outputs = np.eye(len(classes))[outputs]
         else:
-            # The decision function of two classes, which would count as a predicted number without labels.
-            options.setdefault("task", "classes")
+            # The decision function of two classes: one column would count as a predicted number, or as a probability.
+            outputs = np.column_stack([-outputs, outputs])
     if outputs.dtype.kind not in "fiu":
         raise ValueError(
             f"the model must return numbers, got {outputs.dtype} values: an estimator with predict_proba returns probabilities"

@@ -43,7 +43,7 @@ pub fn most_tied_bytes(inputs: &Samples<'_>, outputs: &Samples<'_>, neighbors: u
     }
     // Different outputs are searched in a copy, and so are inputs: those that search, and those among which they do.
     let copies = outputs.values().bytes() + 2 * inputs.values().bytes();
-    let longest = most_search_bytes(outputs, LONGEST * (neighbors + 1));
+    let longest = most_search_bytes(outputs, LONGEST * (neighbors.min(outputs.len()) + 1));
     copies + longest + outputs.len() * (SAMPLE + neighbors.min(outputs.len()) * NEIGHBOR)
 }
 
@@ -141,13 +141,19 @@ impl TiedSearch<'_> {
     fn lists_of_different(&self, distinct: &Samples<'_>, short: &[u32]) -> Result<NeighborLists> {
         let most = (LONGEST * (self.neighbors + 1)).min(distinct.len() - 1);
         let mut known = (self.neighbors + 1).min(most);
+        let mut lists = self.search.search(distinct, known, self.monitor)?;
         loop {
-            let lists = self.search.search(distinct, known, self.monitor)?;
             let open = short.par_iter().filter(|&&group| self.is_open(group, distinct, &lists)).count();
             if known == most || open <= distinct.len() / ONE_IN || open * distinct.len() <= FEW_PAIRS {
                 return Ok(lists);
             }
             known = (2 * known).min(most);
+            let longer = self.search.search(distinct, known, self.monitor)?;
+            if longer.recall() != Recall::Exact && lists.recall() == Recall::Exact {
+                // A search may be approximate where longer lists would take too long: exact ones are not given up for it.
+                return Ok(lists);
+            }
+            lists = longer;
         }
     }
 

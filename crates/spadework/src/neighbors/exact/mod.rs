@@ -213,6 +213,9 @@ fn search<R: RowSource>(wanted: Wanted<'_>, rows: R) -> Result<Option<NeighborLi
         unfinished.keep_if_due(&tiles, &leaves_done);
         Ok(())
     })?;
+    // By all pairs that were settled: a leaf that was done early has not seen those that others found for its rows, and the choice of
+    // a search must not depend on the order in which threads finish.
+    (0..tiles.leaf_count()).for_each(|leaf| tiles.refresh_reach(leaf));
     if tiles.remaining_core_seconds() > most_core_seconds {
         return Ok(None);
     }
