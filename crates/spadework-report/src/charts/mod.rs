@@ -8,6 +8,7 @@ mod bars;
 mod heat_map;
 mod histogram;
 mod intervals;
+mod legend;
 mod lines;
 mod pairs;
 mod scatter;

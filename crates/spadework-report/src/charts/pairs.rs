@@ -1,14 +1,11 @@
 //! Pairs of shares: what was predicted over what came true.
 
 use super::axis::{self, Scale};
-use super::{AxisNames, CATEGORIES, Chart, shortened, text};
+use super::{AxisNames, CATEGORIES, Chart, legend};
 
 const LEFT: f64 = 60.0;
 const TOP: f64 = 30.0;
 const SIDE: f64 = 400.0;
-const LEGEND: f64 = 130.0;
-/// Names that the legend has room for.
-const MOST_NAMES: usize = 22;
 
 /// Points of several kinds, each with a share from 0 to 1 along and one up. They are equal on the diagonal.
 pub fn pairs(
@@ -23,7 +20,7 @@ pub fn pairs(
     let upward = Scale::tight(ends.into_iter(), bottom, TOP);
     let mut body = axis::at_left(&upward, LEFT, right, up) + &axis::at_bottom(&across, TOP, bottom, along);
     body += &format!("<path class=\"axis\" d=\"M{LEFT} {bottom}L{right} {TOP}\"/>");
-    for (at, (kind, points)) in kinds.iter().enumerate() {
+    for (at, (_, points)) in kinds.iter().enumerate() {
         let color = CATEGORIES[at % CATEGORIES.len()];
         body += &format!("<g fill=\"{color}\" fill-opacity=\".6\">");
         for [x, y] in points {
@@ -31,20 +28,13 @@ pub fn pairs(
             body += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>");
         }
         body += "</g>";
-        if at < MOST_NAMES {
-            let y = TOP + 10.0 + at as f64 * 18.0;
-            body += &format!(
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\" fill=\"{color}\"/>",
-                right + 14.0,
-                y - 4.0
-            );
-            body += &text(right + 26.0, y, "start", "", &shortened(kind, 14));
-        }
     }
+    let names = kinds.iter().map(|(kind, _)| kind.as_str());
+    body += &legend::of_dots(names, right + 14.0, TOP + 10.0);
     let all = || kinds.iter().flat_map(|(_, points)| points);
     let above = all().filter(|[x, y]| y > x).count();
     let description = format!("{} points, {above} of them above the diagonal.", all().count());
-    let (width, height) = (right + LEGEND, bottom + 44.0);
+    let (width, height) = (right + legend::WIDTH, bottom + 44.0);
     Chart { name, title: title.to_owned(), description, width, height, body }
 }
 

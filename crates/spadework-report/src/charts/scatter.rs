@@ -1,11 +1,10 @@
 //! Points in the plane, colored by class.
 
 use super::axis::Scale;
-use super::{CATEGORIES, Chart, shortened, text};
+use super::{CATEGORIES, Chart, legend};
 
 const SIDE: f64 = 420.0;
 const MARGIN: f64 = 12.0;
-const LEGEND: f64 = 130.0;
 
 /// Points with the position of their class in `names`; without names all have one color.
 ///
@@ -34,17 +33,8 @@ pub fn scatter(
     }
     let mut width = SIDE;
     if let Some((_, names)) = classes {
-        width += LEGEND;
-        for (at, name) in names.iter().take(22).enumerate() {
-            let y = 20.0 + at as f64 * 18.0;
-            let color = CATEGORIES[at % CATEGORIES.len()];
-            body += &format!(
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\" fill=\"{color}\"/>",
-                SIDE + 10.0,
-                y - 4.0
-            );
-            body += &text(SIDE + 22.0, y, "start", "", &shortened(name, 14));
-        }
+        width += legend::WIDTH;
+        body += &legend::of_dots(names.iter().map(String::as_str), SIDE + 10.0, 20.0);
     }
     let description = format!("{} samples by their first two coordinates.", points.len());
     Chart { name, title: title.to_owned(), description, width, height: SIDE, body }
