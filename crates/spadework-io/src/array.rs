@@ -46,13 +46,8 @@ impl Description {
     pub(crate) fn kept_len(&self, name: &str) -> Result<usize> {
         let element = self.element;
         let values = self.byte_len(name)? / element.size();
-        // Only a single column can be labels, which take more than narrow numbers.
-        let has_columns = self.shape.iter().skip(1).any(|&extent| extent > 1);
-        let kept = match element.size() {
-            1 | 2 if has_columns => size_of::<f32>(),
-            size => size.max(element.kept_size()),
-        };
-        Ok(values.saturating_mul(kept))
+        let is_column = self.shape.iter().skip(1).all(|&extent| extent == 1);
+        Ok(values.saturating_mul(element.size().max(element.kept_size(is_column))))
     }
 
     /// Whether the bytes are what this machine would hold in memory for rows that the core takes as they are.

@@ -77,10 +77,11 @@ impl Element {
         }
     }
 
-    /// Bytes of one element once it has been read, at most: integers may be labels.
-    pub(crate) fn kept_size(self) -> usize {
+    /// Bytes of one element once it has been read, at most: integers of a single column may be labels.
+    pub(crate) fn kept_size(self, is_column: bool) -> usize {
         match self {
             Element::F16 | Element::Bf16 | Element::F32 => 4,
+            Element::Bool | Element::U8 | Element::I8 | Element::U16 | Element::I16 if !is_column => 4,
             _ => 8,
         }
     }
