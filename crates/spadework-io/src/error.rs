@@ -65,6 +65,11 @@ pub enum Error {
         "{name}: a line of a text table may have at most {most} cells, got more in line {line}; use .npy for samples of that many numbers"
     )]
     WideLine { name: String, line: usize, most: usize },
+    /// A line of packed text too long to be copied.
+    #[error(
+        "{name}: a line of packed text may have at most {most} bytes, got more in line {line}; unpack the file, or save the numbers as .npy"
+    )]
+    LongLine { name: String, line: usize, most: usize },
     /// A third-party encoder refused to write.
     #[error("{path}: cannot be encoded as {format}: {reason}", path = path.display())]
     Encoder { path: PathBuf, format: Format, reason: String },

@@ -33,16 +33,23 @@ pub fn npz(bytes: &[u8]) {
     check_raw(npz::parse(bytes, Some("a"), "fuzz"));
 }
 
-/// Reads bytes as a text table and as labels.
+/// Reads bytes as a text table, whole, without a column and one column of it, as labels and as ids.
 pub fn csv(bytes: &[u8]) {
     check_table(csv::parse(bytes, None, "fuzz"));
+    check_table(csv::parse(bytes, Some("a"), "fuzz"));
+    check_table(csv::parse_without(bytes, &["a"], "fuzz"));
     let _ = csv::labels(bytes, None, "fuzz");
+    let _ = csv::words(bytes, None, "fuzz");
+    let _ = csv::sparse_column(bytes, "a", "fuzz");
 }
 
-/// Reads bytes as a Parquet file and as labels.
+/// Reads bytes as a Parquet file, whole, without a column and one column of it, as labels and as numbers.
 pub fn parquet(bytes: &[u8]) {
     check_table(parquet::parse(bytes, None, "fuzz"));
+    check_table(parquet::parse(bytes, Some("a"), "fuzz"));
+    check_table(parquet::parse_without(bytes, &["a"], "fuzz"));
     let _ = parquet::labels(bytes, None, "fuzz");
+    check_table(parquet::parse_plain(bytes, None, "fuzz"));
 }
 
 /// Reads bytes as a safetensors file, without a key and with one.
@@ -76,6 +83,10 @@ pub fn picture(bytes: &[u8]) {
     for (in_color, channels) in [(false, 1), (true, 3)] {
         if let Ok(bytes) = picture::pixels(bytes, in_color, ImageSize::default(), "fuzz") {
             assert_eq!(bytes.len(), channels * pixels, "as many pixels as the header says");
+        }
+        let size = ImageSize { resize: Some(32), crop: Some(28) };
+        if let Ok(bytes) = picture::pixels(bytes, in_color, size, "fuzz") {
+            assert_eq!(bytes.len(), channels * 28 * 28, "as many pixels as were asked for");
         }
     }
 }

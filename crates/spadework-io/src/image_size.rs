@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 
 /// Sides at most; as many as an image that is read may have.
 const LARGEST: u32 = 4096;
+/// Pixels at most of the longer side of an image that was resized. A narrow image becomes as long as it is narrow: a file of 100 bytes
+/// with 1 × 4,096 pixels would take 69 GB.
+const LONGEST: usize = 4 * LARGEST as usize;
 
 /// How images are resized. Without both, all images must have the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,15 +49,19 @@ impl ImageSize {
 
     /// Height and width of an image of that height and width.
     pub(crate) fn of(self, height: usize, width: usize, name: &str) -> Result<(usize, usize)> {
+        let refused = |reason: String| Err(Error::Image { name: name.to_owned(), reason });
+        let (from_height, from_width) = (height, width);
         let (height, width) = self.resized(height, width);
+        if height.max(width) > LONGEST {
+            return refused(format!(
+                "it has {from_width} × {from_height} pixels, and would have {width} × {height} once it is resized; at most {LONGEST} per side are supported"
+            ));
+        }
         let Some(side) = self.crop.map(|side| side as usize) else { return Ok((height, width)) };
         if height.min(width) < side {
-            return Err(Error::Image {
-                name: name.to_owned(),
-                reason: format!(
-                    "it has {width} × {height} pixels, too few to cut {side} × {side} from it; resize it first"
-                ),
-            });
+            return refused(format!(
+                "it has {width} × {height} pixels, too few to cut {side} × {side} from it; resize it first"
+            ));
         }
         Ok((side, side))
     }
@@ -66,8 +73,9 @@ impl ImageSize {
     }
 
     /// The bytes of an image in this size, pixel after pixel, in color or gray.
-    pub(crate) fn bytes(self, image: DynamicImage, in_color: bool) -> Vec<u8> {
-        if in_color { self.sized(image.into_rgb8()) } else { self.sized(image.into_luma8()) }
+    pub(crate) fn bytes(self, image: DynamicImage, in_color: bool, name: &str) -> Result<Vec<u8>> {
+        self.of(image.height() as usize, image.width() as usize, name)?;
+        Ok(if in_color { self.sized(image.into_rgb8()) } else { self.sized(image.into_luma8()) })
     }
 
     fn sized<P: Pixel<Subpixel = u8> + 'static>(self, image: image::ImageBuffer<P, Vec<u8>>) -> Vec<u8> {
@@ -78,9 +86,7 @@ impl ImageSize {
             // Linear, over as many pixels as become one: what Pillow does.
             imageops::resize(&image, width as u32, height as u32, FilterType::Triangle)
         };
-        let Some(side) = self.crop.filter(|&side| side <= image.width().min(image.height())) else {
-            return image.into_raw();
-        };
+        let Some(side) = self.crop else { return image.into_raw() };
         // Halves go to the even number, as Python rounds them.
         let first = |extent: u32| (f64::from(extent - side) / 2.0).round_ties_even() as u32;
         let (left, top) = (first(image.width()), first(image.height()));
@@ -126,5 +132,19 @@ mod tests {
         let small = ImageSize { resize: None, crop: Some(224) };
         let error = small.of(200, 500, "x").unwrap_err().to_string();
         assert!(error.contains("224 × 224") && error.contains("500 × 200"), "{error}");
+    }
+
+    #[test]
+    fn narrow_images_are_not_resized_without_bounds() {
+        let size = ImageSize { resize: Some(256), crop: Some(224) };
+        assert_eq!(size.of(64, 4096, "x").unwrap(), (224, 224));
+        let error = size.of(4096, 1, "x").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "x: not a valid image: it has 1 × 4096 pixels, and would have 256 × 1048576 once it is resized; at most 16384 per side are supported"
+        );
+        assert!(size.of(63, 4096, "x").is_err());
+        // An image that is as large as it may be, and stays so.
+        assert_eq!(ImageSize::default().of(1, 4096, "x").unwrap(), (1, 4096));
     }
 }

@@ -101,6 +101,31 @@ fn damaged_parquet_files_are_refused_before_they_are_decoded() {
     }
 }
 
+/// Small files that asked for much memory: a line of 9 MiB in 9 kB (the fuzzer does not begin with it, since each try takes a second), and
+/// an image that is a thousand times longer once it is resized.
+#[test]
+fn files_that_asked_for_much_are_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let path = |file: &str| folder.join(file).display().to_string();
+    let cases = [
+        (
+            path("large_unpacked/long_cell.csv.gz"),
+            "a line of packed text may have at most 8388608 bytes, got more in line 1",
+        ),
+        (format!("images:{}?resize=256&crop=224", path("regressions/narrow")), "256 × 1048576"),
+    ];
+    for (argument, reason) in cases {
+        let message = spadework_io::load(&argument).unwrap_err().to_string();
+        assert!(message.contains(reason), "{message}");
+    }
+    for file in ["large_unpacked/long_cell.csv.gz", "regressions/narrow/a.png"] {
+        let bytes = fs::read(folder.join(file)).unwrap();
+        for (read, _) in READERS {
+            read(&bytes);
+        }
+    }
+}
+
 #[test]
 fn every_prefix_of_small_files() {
     for (read, files) in READERS {

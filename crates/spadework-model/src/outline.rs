@@ -135,7 +135,8 @@ impl Outline {
     fn first_output(&self) -> Option<&str> {
         let is_float = |port: &&Port| matches!(port.element.as_str(), "float32" | "float64" | "float16");
         let of_dictionaries = || {
-            let maker = |port: &Port| self.nodes.iter().find(|node| node.outputs.contains(&port.name));
+            let makers = self.makers();
+            let maker = |port: &Port| makers.get(port.name.as_str());
             let maps = self.outputs.iter().filter_map(maker).find(|node| node.operator == "ZipMap");
             maps.and_then(|node| node.inputs.first()).map(String::as_str)
         };

@@ -168,32 +168,36 @@ impl<'a> Part<'a> {
         Ok(plan)
     }
 
+    /// The engine has integers of 32 bits: larger ones are right only where they stand for an end.
     fn check_all_integers(&self, graph: &Graph, bytes: &[u8]) -> Result<(), ModelError> {
+        // The first node that reads a value for something else than the ends of a slice.
+        let mut readers: HashMap<&str, &Node> = HashMap::new();
+        for &node in self.nodes.iter().filter(|node| node.operator != "Slice") {
+            for name in &node.inputs {
+                readers.entry(name).or_insert(node);
+            }
+        }
+        let check = |tensor: &Tensor, name: &str| match readers.get(name) {
+            Some(node) if has_large_integers(tensor, bytes) => {
+                Err(refused(node, "integers of more than 32 bits".into()))
+            }
+            _ => Ok(()),
+        };
         for tensor in graph.initializers.iter().filter(|tensor| self.values.contains(tensor.name.as_str())) {
-            self.check_integers(tensor, bytes, &tensor.name)?;
+            check(tensor, &tensor.name)?;
         }
         for node in &self.nodes {
             let name = node.outputs.first().map_or("", String::as_str);
             let tensors = node.attributes.iter().flat_map(|attribute| &attribute.tensors);
-            tensors.into_iter().try_for_each(|tensor| self.check_integers(tensor, bytes, name))?;
+            tensors.into_iter().try_for_each(|tensor| check(tensor, name))?;
         }
         Ok(())
     }
+}
 
-    /// The engine has integers of 32 bits: larger ones are right only where they stand for an end.
-    fn check_integers(&self, tensor: &Tensor, bytes: &[u8], name: &str) -> Result<(), ModelError> {
-        let is_large = |&int: &i64| i32::try_from(int).is_err();
-        if tensor.element != element::INT64
-            || !tensor.integers(bytes).is_some_and(|ints| ints.iter().any(is_large))
-        {
-            return Ok(());
-        }
-        let reads = |node: &&&Node| node.inputs.iter().any(|input| input == name);
-        match self.nodes.iter().filter(reads).find(|node| node.operator != "Slice") {
-            None => Ok(()),
-            Some(node) => Err(refused(node, "integers of more than 32 bits".into())),
-        }
-    }
+fn has_large_integers(tensor: &Tensor, bytes: &[u8]) -> bool {
+    let is_large = |&int: &i64| i32::try_from(int).is_err();
+    tensor.element == element::INT64 && tensor.integers(bytes).is_some_and(|ints| ints.iter().any(is_large))
 }
 
 fn refused(node: &Node, refusal: Refusal) -> ModelError {

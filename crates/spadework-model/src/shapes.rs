@@ -228,16 +228,27 @@ impl<'a> Context<'a> {
     }
 
     /// Integers that a shape depends on: an attribute in old versions, an input in new ones.
-    fn sizes(&self, attribute: &str, at: usize) -> Outcome<Option<Vec<i64>>> {
+    fn known_list(&self, attribute: &str, at: usize) -> Outcome<Option<&'a [i64]>> {
         if let Some(ints) = self.node.ints(attribute) {
-            return Ok(Some(ints.to_vec()));
+            return Ok(Some(ints));
         }
         match self.maybe(at) {
             None => Ok(None),
             Some(value) => match value.known_ints() {
-                Some(ints) => Ok(Some(ints.to_vec())),
+                Some(ints) => Ok(Some(ints)),
                 None => Err("a shape that depends on the samples".into()),
             },
+        }
+    }
+
+    /// The same where each axis has one or two of them. A node of a few bytes can name a longer list, and every check of each
+    /// number against the others would take long.
+    fn sizes(&self, attribute: &str, at: usize) -> Outcome<Option<Vec<i64>>> {
+        match self.known_list(attribute, at)? {
+            Some(ints) if ints.len() > 2 * MOST_AXES => {
+                Err(format!("{} numbers for at most {MOST_AXES} axes", ints.len()).into())
+            }
+            ints => Ok(ints.map(<[i64]>::to_vec)),
         }
     }
 
@@ -678,7 +689,7 @@ impl<'a> Context<'a> {
         let axis = axis_of(self.node.int("axis", 0), first.shape.len())?;
         let mut shape = first.shape.clone();
         shape[axis] = 0;
-        let mut known = Some(Vec::new());
+        let mut known = (shape.len() == 1).then(Vec::new);
         for at in 0..self.inputs.len() {
             let value = self.input(at)?;
             let fits = value.shape.len() == shape.len()
@@ -687,9 +698,13 @@ impl<'a> Context<'a> {
                 return Err(format!("of shapes {:?} and {:?}", first.shape, value.shape).into());
             }
             shape[axis] = shape[axis].checked_add(value.shape[axis]).ok_or("a size that overflows")?;
-            known = known.zip(value.known_ints()).map(|(known, ints)| [known.as_slice(), ints].concat());
+            // No longer list is kept, and a node of many inputs would copy its list for each of them.
+            known = known.zip(value.known_ints()).and_then(|(mut known, ints)| {
+                known.extend_from_slice(ints);
+                (known.len() <= MOST_KNOWN).then_some(known)
+            });
         }
-        let known = known.filter(|_| shape.len() == 1).map(|ints| Known::Ints(ints.into()));
+        let known = known.map(|ints| Known::Ints(ints.into()));
         Ok(Value::new(first.element, shape).with_known(known).into())
     }
 
@@ -697,16 +712,17 @@ impl<'a> Context<'a> {
         let value = self.input(0)?;
         let axis = axis_of(self.node.int("axis", 0), value.shape.len())?;
         let (extent, parts) = (value.shape[axis], self.node.outputs.len().max(1));
-        let sizes: Vec<usize> = if let Some(sizes) = self.sizes("split", 1)? {
+        let sizes: Vec<usize> = if let Some(sizes) = self.known_list("split", 1)? {
+            if sizes.len() != parts {
+                return Err(format!("into {parts} parts by {} sizes", sizes.len()).into());
+            }
             let sizes: Option<_> = sizes.iter().map(|&size| size.try_into().ok()).collect();
             sizes.ok_or("a size below zero")?
         } else {
             let each = extent.div_ceil(parts);
             (0..parts).map(|at| each.min(extent.saturating_sub(at.saturating_mul(each)))).collect()
         };
-        if sizes.len() != parts
-            || sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size)) != Some(extent)
-        {
+        if sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size)) != Some(extent) {
             return Err(format!("of {extent} into {sizes:?}").into());
         }
         let part = |size: usize| {
@@ -725,6 +741,9 @@ impl<'a> Context<'a> {
         let steps = self.sizes("steps", 4)?.unwrap_or_else(|| vec![1; starts.len()]);
         if starts.len() != ends.len() || axes.len() != starts.len() || steps.len() != starts.len() {
             return Err("with lists of different lengths".into());
+        }
+        if axes.len() > rank {
+            return Err(format!("along {} axes of {rank}", axes.len()).into());
         }
         let mut shape = value.shape.clone();
         let mut known = value.known_ints().filter(|_| rank == 1).map(<[i64]>::to_vec);

@@ -216,8 +216,8 @@ pub(super) fn joined(model: &Model, graph: &Graph, bytes: &[u8], columns: &[Colu
     }
     written.extend(weights);
     put(&mut written, 11, &open_rows(JOINED, first));
-    let is_joined = |name: &str| columns.iter().any(|input| input.name == name);
-    for input in graph.inputs.iter().filter(|input| !is_joined(&input.name)) {
+    let joined: HashSet<&str> = columns.iter().map(|input| input.name).collect();
+    for input in graph.inputs.iter().filter(|input| !joined.contains(input.name.as_str())) {
         put(&mut written, 11, &bytes[input.span.clone()]);
     }
     for output in &graph.outputs {

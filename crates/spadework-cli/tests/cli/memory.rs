@@ -61,6 +61,55 @@ fn small_files_of_many_values_take_little_memory() {
     refused("inputs", "names.csv.gz", "may unpack to at most");
 }
 
+/// Lines of 120 MB in 120 kB, which would be copied several times.
+#[test]
+fn long_lines_of_packed_text_take_little_memory() {
+    let scene = Scene::with_model();
+    let letters = vec![b'a'; 120_000_000];
+    let around = |before: &[u8], after: &[u8]| gzip(&[before, &letters, after].concat());
+    scene.write("cell.csv.gz", around(b"", b"\n"));
+    scene.write("quoted.csv.gz", around(b"\"", b"\"\n"));
+    scene.write("blanks.csv.gz", around(b" ", b" \n"));
+    scene.write("marked.csv.gz", around(b"\xef\xbb\xbf", b"\n"));
+    scene.write("below.csv.gz", around(b"a\n", b"\n"));
+    scene.write("words.csv.gz", gzip(&[[b'a'; 28].as_slice(), b","].concat().repeat(4_000_000)));
+    scene.write("comment.mtx.gz", around(b"%%MatrixMarket matrix coordinate real general\n%", b"\n"));
+    // In KiB: the program itself, and twice the text.
+    let call = format!("ulimit -v 500000; {ONE_ARENA} \"$SW\" score --outputs y.npy");
+    let refused = |call: &str, file: &str, line: usize| {
+        let most = (64 * fs::metadata(scene.path().join(file)).unwrap().len()).max(8 << 20);
+        let words = format!("may have at most {most} bytes, got more in line {line}");
+        scene.shell(call).refuses(2, &[file, &words]);
+    };
+    for (file, line) in [
+        ("cell.csv.gz", 1),
+        ("quoted.csv.gz", 1),
+        ("blanks.csv.gz", 1),
+        ("marked.csv.gz", 1),
+        ("below.csv.gz", 2),
+        ("words.csv.gz", 1),
+    ] {
+        refused(&format!("{call} --inputs {file}"), file, line);
+    }
+    for option in ["labels", "ids"] {
+        refused(&format!("{call} --inputs x.npy --{option} below.csv.gz"), "below.csv.gz", 2);
+    }
+    for (file, line) in [("quoted.csv.gz", 1), ("below.csv.gz", 2), ("comment.mtx.gz", 2)] {
+        refused(&format!("{call} --input-graph {file}"), file, line);
+    }
+}
+
+/// An image of one column is as many times longer as it is wider once it is resized: 800 MB of pixels for each core.
+#[test]
+fn narrow_images_take_little_memory() {
+    let scene = Scene::with_model();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-io/tests/regressions/narrow");
+    let call = format!(
+        "ulimit -v 500000; {ONE_ARENA} \"$SW\" score --outputs y.npy --inputs 'images:{folder}' --resize 256 --crop 224"
+    );
+    scene.shell(&call).refuses(2, &["a.png", "1 × 4096 pixels", "at most 16384 per side"]);
+}
+
 /// A column of equal numbers takes a few kilobytes in a file. In memory it takes what its numbers take, once.
 #[test]
 fn parquet_columns_take_the_memory_of_their_numbers() {

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::csv_lines::{Line, Lines, Rows};
+use super::csv_lines::{Line, Lines, Rows, check_cells};
 use crate::element::Numbers;
 use crate::error::{Error, Format, Result, excerpt};
 use crate::keys::places;
@@ -195,17 +195,36 @@ fn wrong_cell(line: &Line, index: usize, header: Option<&csv::ByteRecord>, name:
     Error::Cell { name: name.to_owned(), line: line.number, column: format!("{}{title}", index + 1), got }
 }
 
-/// Unpacked, and without the mark that some editors put in front of UTF-8. A cell takes `cell_bytes` bytes once it has been read: in
-/// the text it may take two.
+/// Unpacked, without the mark that some editors put in front of UTF-8, and with lines that can be held cell by cell. A cell takes
+/// `cell_bytes` bytes once it has been read: in the text it may take two.
 pub(super) fn plain_text<'a>(bytes: &'a [u8], cell_bytes: usize, name: &str) -> Result<Cow<'a, [u8]>> {
+    let text = unpacked(bytes, cell_bytes, name)?;
+    check_cells(&text, longest_line(bytes), name)?;
+    Ok(text)
+}
+
+/// Unpacked, and without the mark that some editors put in front of UTF-8.
+pub(super) fn unpacked<'a>(bytes: &'a [u8], cell_bytes: usize, name: &str) -> Result<Cow<'a, [u8]>> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     if bytes.starts_with(GZIP_MAGIC) {
-        let text = gunzip(bytes, name)?;
+        let mut text = gunzip(bytes, name)?;
         let cells = text.iter().filter(|byte| matches!(byte, b',' | b';' | b'\t' | b'\n')).count();
         check_promise(cells.saturating_mul(cell_bytes), bytes.len(), name)?;
-        return Ok(Cow::Owned(text.strip_prefix(MARK).map(<[u8]>::to_vec).unwrap_or(text)));
+        if text.starts_with(MARK) {
+            text.drain(..MARK.len());
+        }
+        return Ok(Cow::Owned(text));
     }
     Ok(Cow::Borrowed(bytes.strip_prefix(MARK).unwrap_or(bytes)))
+}
+
+/// Bytes that a line may have. It is copied several times, which a packed file of a few bytes must not ask for.
+pub(super) fn longest_line(bytes: &[u8]) -> usize {
+    /// What a line of any file may have.
+    const MIN_LIMIT: usize = 8 << 20;
+    /// Bytes of a line for each of the file; text unpacks to some ten times its size.
+    const TIMES: usize = 64;
+    if bytes.starts_with(GZIP_MAGIC) { bytes.len().saturating_mul(TIMES).max(MIN_LIMIT) } else { usize::MAX }
 }
 
 #[cfg(test)]

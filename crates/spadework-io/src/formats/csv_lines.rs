@@ -24,7 +24,6 @@ pub(super) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(super) fn open(text: &'a [u8], key: Option<&str>, name: &'a str) -> Result<Self> {
-        check_width(text, name)?;
         let mut lines = Lines::open(text, name).peekable();
         let first = lines.next().ok_or_else(|| Error::EmptyTable { name: name.to_owned() })??;
         let below = lines.peek().and_then(|line| line.as_ref().ok());
@@ -120,36 +119,154 @@ impl Iterator for Lines<'_> {
 /// Cells that a line may have: a record of them takes some hundred megabytes.
 const MOST_CELLS: usize = 1 << 22;
 
-/// Refuses a line that could not be held cell by cell, before it is.
-fn check_width(text: &[u8], name: &str) -> Result<()> {
-    let delimiter = sniff_delimiter(text);
-    let (mut line, mut cells, mut quoted) = (1, 1, false);
-    for &byte in text {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'\n' if !quoted => (line, cells) = (line + 1, 1),
-            _ if byte == delimiter && !quoted => cells += 1,
-            _ => {}
-        }
-        if cells > MOST_CELLS {
-            return Err(Error::WideLine { name: name.to_owned(), line, most: MOST_CELLS });
+/// Where the next byte of a text stands, as the reader of lines sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the beginning of a cell, the only place where a quote begins quoted text.
+    Beginning,
+    /// In a cell.
+    Within,
+    /// In quoted text, where delimiters and line feeds are text.
+    Quoted,
+    /// After a quote in quoted text, which ends it unless another follows.
+    Quote,
+}
+
+impl Place {
+    /// Where it stands after that byte; at the beginning of a cell if a line or a cell ends with it.
+    fn after(self, byte: u8, ends_cell: bool) -> Self {
+        match (self, byte) {
+            (Place::Quoted, b'"') => Place::Quote,
+            (Place::Quoted, _) | (Place::Beginning | Place::Quote, b'"') => Place::Quoted,
+            (_, b'\n' | b'\r') => Place::Beginning,
+            _ if ends_cell => Place::Beginning,
+            _ => Place::Within,
         }
     }
-    Ok(())
+}
+
+/// Refuses a line that could not be held cell by cell, before it is. Line feeds in quoted text do not end it.
+pub(super) fn check_cells(text: &[u8], most_bytes: usize, name: &str) -> Result<()> {
+    let too_long = |line: usize| Err(Error::LongLine { name: name.to_owned(), line, most: most_bytes });
+    let delimiter = sniff_delimiter(text);
+    let mut place = Place::Beginning;
+    let (mut line_feeds, mut line, mut began, mut cells) = (0, 1, 0, 1);
+    for (at, &byte) in text.iter().enumerate() {
+        line_feeds += usize::from(byte == b'\n');
+        place = place.after(byte, byte == delimiter);
+        if place != Place::Beginning {
+            continue;
+        }
+        if byte == delimiter {
+            cells += 1;
+            if cells > MOST_CELLS {
+                return Err(Error::WideLine { name: name.to_owned(), line, most: MOST_CELLS });
+            }
+        } else if at - began > most_bytes {
+            return too_long(line);
+        } else {
+            (line, began, cells) = (line_feeds + 1, at + 1, 1);
+        }
+    }
+    if text.len() - began > most_bytes { too_long(line) } else { Ok(()) }
 }
 
 /// The delimiter that the first line has most of, outside quotes.
 fn sniff_delimiter(text: &[u8]) -> u8 {
-    let mut quoted = false;
+    let line = text.trim_ascii_start();
+    // Where blanks stand before the first word, a quote there begins nothing.
+    let is_indented = text[..text.len() - line.len()].last() == Some(&b' ');
+    let mut place = if is_indented { Place::Within } else { Place::Beginning };
     let mut counts = [(b',', 0_usize), (b';', 0), (b'\t', 0)];
-    for &byte in text.trim_ascii_start() {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'\n' | b'\r' if !quoted => break,
-            _ if quoted => {}
-            _ => counts.iter_mut().filter(|(delimiter, _)| *delimiter == byte).for_each(|(_, n)| *n += 1),
+    for &byte in line {
+        let count = counts.iter_mut().find(|(delimiter, _)| *delimiter == byte);
+        place = place.after(byte, count.is_some());
+        match count {
+            Some((_, count)) if place == Place::Beginning => *count += 1,
+            None if place == Place::Beginning => break,
+            _ => {}
         }
     }
     // The first of equals, so that a single column is read as comma-separated.
     counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(delimiter, _)| *delimiter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells of every line that is not empty, by the places of its bytes.
+    fn cells(text: &[u8]) -> Vec<usize> {
+        let (mut lines, mut cells, mut began, mut place) = (Vec::new(), 1, 0, Place::Beginning);
+        for (at, &byte) in text.iter().enumerate() {
+            place = place.after(byte, byte == b',');
+            match byte {
+                _ if place != Place::Beginning => {}
+                b',' => cells += 1,
+                _ => {
+                    lines.extend((at > began).then_some(cells));
+                    (began, cells) = (at + 1, 1);
+                }
+            }
+        }
+        lines.extend((text.len() > began).then_some(cells));
+        lines
+    }
+
+    /// Every text of up to six of these bytes, compared with the reader of the crate `csv`.
+    #[test]
+    fn lines_and_cells_are_those_of_the_reader() {
+        const BYTES: [u8; 5] = *b"a\",\n\r";
+        for length in 1..=6 {
+            for mut number in 0..5_usize.pow(length) {
+                let text: Vec<u8> = (0..length)
+                    .map(|_| {
+                        let byte = BYTES[number % 5];
+                        number /= 5;
+                        byte
+                    })
+                    .collect();
+                let mut reader =
+                    ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_slice());
+                let read: Vec<usize> = reader.byte_records().map(|line| line.unwrap().len()).collect();
+                assert_eq!(cells(&text), read, "{}", text.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn long_lines_are_refused() {
+        let refused = |text: &str| check_cells(text.as_bytes(), 8, "x").map_err(|error| error.to_string());
+        let message = |line: usize| {
+            Err(format!(
+                "x: a line of packed text may have at most 8 bytes, got more in line {line}; unpack the file, or save the numbers as .npy"
+            ))
+        };
+        for fits in ["", "12345678", "12345678\n1234567,\r\n1,2,3,4\n", "\"a\nb\"\n\"c\nd\"\n"] {
+            assert_eq!(refused(fits), Ok(()), "{fits}");
+        }
+        for (long, line) in [
+            ("123456789", 1),
+            ("1\n\n1,2,3,4,5\n6\n", 3),
+            // Of two lines, as a cell.
+            ("1\n\"1234\n5678\"", 2),
+            ("\"a\nb\"\n\"1234\n5678\"", 3),
+        ] {
+            assert_eq!(refused(long), message(line), "{long}");
+        }
+    }
+
+    /// A quote within a cell is a part of it, as in inches.
+    #[test]
+    fn quotes_within_cells_begin_nothing() {
+        let delimiter = |text: &str| char::from(sniff_delimiter(text.as_bytes()));
+        assert_eq!(delimiter("5\" disk;weight;price\n"), ';');
+        assert_eq!(delimiter("\"a,b,c\";weight\n"), ';');
+        assert_eq!(delimiter("  \"a;b,c\";d\n"), ';');
+        let wide = format!("5\"\n{}1\n", "1,".repeat(MOST_CELLS));
+        assert!(matches!(
+            check_cells(wide.as_bytes(), usize::MAX, "x"),
+            Err(Error::WideLine { line: 2, .. })
+        ));
+    }
 }

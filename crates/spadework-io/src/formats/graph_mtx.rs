@@ -1,8 +1,8 @@
 //! Graphs as Matrix Market files: `matrix coordinate real|integer|pattern general|symmetric`, counted from 1.
 
-use super::csv::plain_text;
+use super::csv::{longest_line, unpacked};
 use crate::edge_list::EdgeList;
-use crate::error::{Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 
 pub(crate) const MAGIC: &[u8] = b"%%MatrixMarket";
 
@@ -13,7 +13,8 @@ const SIZE: &str = "the line of sizes must be rows, columns and entries";
 const ENTRY: usize = 32;
 
 pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
-    let text = plain_text(bytes, ENTRY, edges.name())?;
+    let text = unpacked(bytes, ENTRY, edges.name())?;
+    check_lines(&text, longest_line(bytes), edges.name())?;
     let lines = (1_u64..).zip(text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii));
     let mut lines = lines.map(|(number, line)| (number, String::from_utf8_lossy(line)));
     let (_, banner) = lines.next().unwrap_or_default();
@@ -53,6 +54,14 @@ pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses a line that could not be copied.
+fn check_lines(text: &[u8], most: usize, name: &str) -> Result<()> {
+    match text.split(|&byte| byte == b'\n').position(|line| line.len() > most) {
+        Some(at) => Err(Error::LongLine { name: name.to_owned(), line: at + 1, most }),
+        None => Ok(()),
+    }
 }
 
 /// Whether entries have values; `None` for a banner of another kind.

@@ -44,7 +44,7 @@ pub(crate) fn pixels(bytes: &[u8], in_color: bool, size: ImageSize, name: &str) 
     let interleaved = guarded(name, || {
         let image =
             DynamicImage::from_decoder(decoder(bytes, name)?).map_err(|error| refuse(name, &error))?;
-        Ok(size.bytes(image, in_color))
+        size.bytes(image, in_color, name)
     })?;
     if !in_color {
         return Ok(interleaved);
