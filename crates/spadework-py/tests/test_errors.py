@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pandas
 import pytest
 import scipy.sparse
 import spadework
+from conftest import ROOT
 
 GOOD = np.random.default_rng(0).normal(size=(50, 3))
 APART = np.concatenate([GOOD[:25], GOOD[25:] + 1e3])
@@ -194,6 +196,26 @@ def test_weights_and_data_far_from_one_are_right_or_refused():
 def test_panics_are_exceptions_that_can_be_caught(in_worker):
     with pytest.raises(RuntimeError, match="internal error in spadework: on purpose; please report it"):
         spadework._native.panic_on_purpose(in_worker)
+
+
+def test_every_native_function_catches_panics():
+    """A panic that reaches pyo3 becomes an exception that `except Exception` does not catch."""
+    sources = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "crates/spadework-py/src").rglob("*.rs")}
+    # What follows the attribute of a function, up to the brace of its body, and the first word in that.
+    functions = re.compile(r"#\[pyfunction[^\n]*\](?:\s*#\[[^\n]*\])*\s*pub\(crate\) fn (\w+)[^{]*\{\s*(\w+)")
+    found = {match[1]: match[2] for source in sources.values() for match in functions.finditer(source)}
+    assert len(found) == sum(source.count("#[pyfunction") for source in sources.values()) >= 17
+    assert {name for name in dir(spadework._native) if callable(getattr(spadework._native, name))} == {*found, "ProbeFolder"}
+    assert set(found.values()) == {"without_panics"}, found
+    methods = re.search(r"#\[pymethods\].*?^}", sources["probe_folder.rs"], re.DOTALL | re.MULTILINE)[0]
+    bodies = re.findall(r"    fn (\w+)[^{]*\{\s*(\w+)", methods)
+    assert {name for name, _ in bodies} == {"new", "recognize", "stored", "is_due", "keep"}
+    assert {first for _, first in bodies} == {"guarded"}, bodies
+
+
+def test_no_neighbors_are_refused():
+    with pytest.raises(ValueError):
+        spadework._native.nearest_between(GOOD, GOOD, 0, 0, "euclidean", None)
 
 
 def test_lone_surrogates_are_named():
