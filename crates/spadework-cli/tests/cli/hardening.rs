@@ -124,6 +124,41 @@ fn pipes_and_devices_under_the_names_of_stages_stay() {
     scene.score("--quiet --out other").refuses(2, &["input_graph.npz", "a device"]);
 }
 
+/// A folder of results may come from somebody else.
+#[test]
+fn links_in_a_folder_of_results_lead_nowhere() {
+    let scene = Scene::with_model();
+    scene.write("own", "kept");
+    let path = |name: &str| scene.path().join(name);
+    let graph = "graph --quiet --inputs x.npy --outputs y.npy --out result";
+    scene.make_folder("result/stages");
+    for target in ["own", "new"] {
+        symlink(path(target), path("result/.lock")).unwrap();
+        for call in [graph, "score --quiet --inputs x.npy --outputs y.npy --out result"] {
+            scene.run(call).refuses(2, &["result/.lock: expected a regular file", "got a link"]);
+        }
+        fs::remove_file(path("result/.lock")).unwrap();
+    }
+    // Links to nothing: what is there already is refused unless it is to be replaced.
+    let stages = ["stages/input_graph.npz", "stages/output_graph.npz", "stages/eigenpairs.npz"];
+    for file in stages.iter().chain(&["input_graph.csv"]) {
+        symlink(path("new"), path(&format!("result/{file}"))).unwrap();
+    }
+    scene.run(&format!("{graph} --save-graphs csv")).prints();
+    scene.run("eigen result --quiet").prints();
+    assert!(!path("new").exists());
+    for file in stages {
+        fs::remove_file(path(&format!("result/{file}"))).unwrap();
+        symlink(path("own"), path(&format!("result/{file}"))).unwrap();
+    }
+    scene.run(&format!("{graph} --force")).prints();
+    scene.run("eigen result --quiet --force").prints();
+    for file in stages {
+        assert!(fs::symlink_metadata(path(&format!("result/{file}"))).unwrap().is_file(), "{file}");
+    }
+    assert_eq!(scene.read("own"), "kept");
+}
+
 /// Long enough to be looked at while it runs.
 fn long_work() -> Scene {
     let scene = Scene::empty();

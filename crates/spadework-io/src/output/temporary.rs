@@ -59,6 +59,27 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     file.commit()
 }
 
+/// The same for a file of a folder of results: a link of its name is replaced, and what it leads to stays.
+///
+/// # Errors
+/// When the link cannot be removed, or the file cannot be written.
+pub fn write_own(path: &Path, bytes: &[u8]) -> Result<()> {
+    remove_link(path)?;
+    write_bytes(path, bytes)
+}
+
+/// Removes a symbolic link under the name of a file of a folder of results. A folder of somebody else may have one, and what is written
+/// next must not go where it leads.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_link(path: &Path) -> Result<()> {
+    if !fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
+        return Ok(());
+    }
+    fs::remove_file(path).map_err(|cause| Error::Write { path: path.to_owned(), cause })
+}
+
 /// A registered temporary path; removed on drop unless it was renamed.
 #[derive(Debug)]
 struct Temporary {
