@@ -409,6 +409,57 @@ fn messages_have_no_hundreds_of_zeros() {
     outcome.notes(&[]);
 }
 
+/// Tables are read by others: a short field must be the same double.
+#[test]
+fn tables_have_no_hundreds_of_zeros_and_read_back_to_the_same_doubles() {
+    let scene = Scene::empty();
+    for (name, closed) in [("ring.csv", true), ("line.csv", false)] {
+        edges(&scene, name, |p| 1e-200 * (p + 1) as f64 / 7.0, closed);
+    }
+    edges(&scene, "ones.csv", |_| 1.0, true);
+    let call = "--quiet --input-graph ring.csv --output-graph line.csv";
+    scene.run(&format!("score {call} --out result --tables csv,npy --save-graphs csv,npz")).prints();
+    // Of a size of 1e-200.
+    let call = "--quiet --input-graph ring.csv --output-graph ones.csv";
+    scene.run(&format!("score {call} --out small --tables csv,npy")).prints();
+    scene.run(&format!("distortion {call} --all-edges --out distances")).prints();
+    let column = |file: &str, name: &str| -> Vec<f64> {
+        let text = scene.read(file);
+        let (header, rows) = text.split_once('\n').unwrap();
+        let at = header.split(',').position(|column| column == name).unwrap();
+        rows.lines().map(|row| row.split(',').nth(at).unwrap().parse().unwrap()).collect()
+    };
+    for file in [
+        "result/nodes.csv",
+        "result/edges.csv",
+        "result/input_graph.csv",
+        "small/nodes.csv",
+        "small/edges.csv",
+        "distances/pairs.csv",
+        "distances/edge_distances.csv",
+    ] {
+        let long = scene.read(file).split([',', '\n']).find(|field| field.len() > 25).map(str::to_owned);
+        assert_eq!(long, None, "{file}");
+    }
+    for (folder, table) in [("result", "node"), ("result", "edge"), ("small", "node"), ("small", "edge")] {
+        let array = fs::read(scene.path().join(format!("{folder}/{table}_scores.npy"))).unwrap();
+        let written = column(&format!("{folder}/{table}s.csv"), "score");
+        let values = &array[array.len() - 8 * written.len()..];
+        let expected: Vec<u8> = written.iter().flat_map(|value| value.to_le_bytes()).collect();
+        assert!(values == expected, "{folder} {table}");
+    }
+    let weights = column("ring.csv", "weight");
+    assert!(weights[1] < 1e-199);
+    assert_eq!(column("result/input_graph.csv", "weight").len(), weights.len());
+    let mut both = [weights, column("result/input_graph.csv", "weight")];
+    both.iter_mut().for_each(|weights| weights.sort_by(f64::total_cmp));
+    assert_eq!(both[0], both[1]);
+    // This program reads them too.
+    let call = "--json --input-graph result/input_graph.csv --output-graph line.csv";
+    let again = scene.run(&format!("score {call}")).json();
+    assert_eq!(again["model_score"], scene.read_json("result/result.json")["model_score"]);
+}
+
 #[test]
 fn labels_that_spreadsheets_would_compute_are_marked_as_text() {
     let scene = Scene::with_model();
