@@ -10,6 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use spadework_io::output::{Column, write_parquet};
+
 use crate::support::arrays::{Random, floats, npy, npz};
 use crate::support::{Outcome, Scene, listing, signal};
 
@@ -358,7 +360,16 @@ fn names_that_occur_twice_name_nothing() {
         "score --inputs two.npz:a --outputs y.npy",
         &["two.npz:a", "names must differ, but its 2 members have 1 name"],
     );
-    scene.refuses("score --inputs two.csv:a --outputs y.npy", &["`a` occurs 2 times"]);
+    let columns = [1.0, 2.0, 3.0].map(|value| [value, 2.0 * value, value * value]);
+    let named = ["a", "b", "a"].iter().zip(&columns).map(|(name, column)| (*name, Column::F64(column)));
+    write_parquet(&scene.path().join("two.parquet"), &named.collect::<Vec<_>>()).unwrap();
+    for file in ["two.csv", "two.parquet"] {
+        scene.refuses(&format!("score --inputs {file}:a --outputs y.npy"), &[file, "`a` occurs 2 times"]);
+        scene.refuses(
+            &format!("score --inputs x.npy --outputs y.npy --labels {file}:a"),
+            &["`a` occurs 2 times"],
+        );
+    }
 }
 
 #[test]
