@@ -332,6 +332,10 @@ def engines():
     flag = numpy_helper.from_array(np.array(True), "flag")
     branch = helper.make_node("If", ["flag"], ["y"], "branch", then_branch=outer("Tanh"), else_branch=outer("Relu"))
     write("branch", model([branch], [info("x", ["n", 4])], [info("y", ["n", 4])], [flag]))
+    for name, operator, node in (("arg_max", "ArgMax", "largest"), ("arg_min", "ArgMin", "smallest")):
+        # The first of equal numbers.
+        nodes = [helper.make_node(operator, ["x"], ["place"], node, axis=1), helper.make_node("Cast", ["place"], ["y"], "cast", to=FLOAT)]
+        write(name, model(nodes, [info("x", ["n", 4])], [info("y", ["n", 1])], []))
     write("sign", model([helper.make_node("Sign", ["x"], ["y"], "sign")], [info("x", ["n", 4])], [info("y", ["n", 4])], []))
 
 

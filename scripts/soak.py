@@ -246,7 +246,7 @@ def check_kills(binary, source, until, folder):
         shutil.copy(MODEL, folder / copy)
     probe = ["--probe", "linf:0.1", "--probes", "60", "--probe-samples", "1500"]
     commands = [
-        ["score", "--inputs", "x.npy", "--outputs", "y.npy"],
+        ["score", "--inputs", "x.npy", "--outputs", "y.npy", "--report", "page.html"],
         ["score", "--inputs", "few.npy", "--model", "a.onnx", *probe],
         ["compare", "--inputs", "few.npy", "--model", "a=a.onnx", "--model", "b=b.onnx", *probe],
     ]
@@ -269,7 +269,8 @@ def check_kills(binary, source, until, folder):
         done = subprocess.run(call, cwd=folder, capture_output=True, env=environment)
         counts["resumed"] += 1
         counts["from parts"] += b"continue where an earlier run was interrupted" in done.stderr
-        leftovers = [path.name for path in [*folder.iterdir(), *(folder / "result").iterdir()] if path.name.startswith(".") and ".tmp-" not in path.name]
+        # Temporary files of the killed runs too: the last one removes them.
+        leftovers = list(folder.rglob(".*"))
         if done.returncode != 0 or numbers(folder / "result") != numbers(folder / f"whole{at}") or leftovers:
             counts["wrong"] += 1
             keep(folder, f"kills-{counts['kills']}")

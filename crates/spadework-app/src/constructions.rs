@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use spadework::error::Readable;
 use spadework::graph::{GraphKind, Weights};
 use spadework::pipeline::{SharedSearch, SpadeReport};
 use spadework::scores::agreement::agreement;
@@ -11,7 +12,7 @@ use spadework_document::graphs::{
     ConstructionDocument, ConstructionScores, ConstructionsDocument, Outcome, SCHEMA,
 };
 use spadework_document::score::ScoreDocument;
-use spadework_io::output::{OutputDir, write_bytes};
+use spadework_io::output::{OutputDir, optional_field, write_bytes};
 
 use crate::data::ModelData;
 use crate::failure::{Failure, Subject};
@@ -199,12 +200,12 @@ fn to_csv(document: &ConstructionsDocument) -> String {
          input_bridges,output_bridges,input_dimensions,input_kappa,output_kappa,kendall_tau,top_shared,seconds,error\n",
     );
     for row in &document.constructions {
-        let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let optional = |value: Option<f64>| optional_field(value.map(Readable));
         let (cells, error) = match &row.outcome {
             Outcome::Scored(scores) => {
                 let (input, output) = (&scores.graphs.input, &scores.graphs.output);
                 let cells = [
-                    scores.spectrum.model_score.to_string(),
+                    Readable(scores.spectrum.model_score).to_string(),
                     scores.neighbors_used.to_string(),
                     input.edges.to_string(),
                     output.edges.to_string(),

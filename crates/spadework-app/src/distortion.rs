@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use spadework::error::Readable;
 use spadework::pipeline::{
     DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, SpadeReport, measure_distortion,
 };
@@ -9,7 +10,7 @@ use spadework::scores::{Cut, Distortion};
 use spadework::{Error as CoreError, SpadeParams, evaluate};
 use spadework_document::distortion::DistortionDocument;
 use spadework_io::Labels;
-use spadework_io::output::{OutputDir, write_bytes};
+use spadework_io::output::{OutputDir, optional_field, write_bytes};
 
 use crate::data::ModelData;
 use crate::failure::Failure;
@@ -104,10 +105,11 @@ fn pairs_csv(measured: &MeasuredDistortion) -> String {
          input_resistance,output_resistance,resistance_distortion\n",
     );
     for MeasuredPair { group, score, geodesic, resistance, .. } in &measured.pairs {
-        let score = score.map(|score| score.to_string()).unwrap_or_default();
+        let score = optional_field(score.map(Readable));
         table.push_str(&format!("{group},{},{},{score}", geodesic.p, geodesic.q));
         for distance in [geodesic, resistance] {
-            table.push_str(&format!(",{},{},{}", distance.input, distance.output, distance.ratio()));
+            let [input, output, ratio] = [distance.input, distance.output, distance.ratio()].map(Readable);
+            table.push_str(&format!(",{input},{output},{ratio}"));
         }
         table.push('\n');
     }
@@ -130,7 +132,8 @@ fn edges_csv(report: &SpadeReport, edges: &EdgeDistances) -> String {
     let scores = report.edge_scores.scores();
     for ((distance, hops), score) in edges.resistances.iter().zip(&edges.hops).zip(scores) {
         let Distortion { p, q, input, output, .. } = distance;
-        table.push_str(&format!("{p},{q},{score},{hops},{input},{output},{}\n", distance.ratio()));
+        let [score, input, output, ratio] = [*score, *input, *output, distance.ratio()].map(Readable);
+        table.push_str(&format!("{p},{q},{score},{hops},{input},{output},{ratio}\n"));
     }
     table
 }

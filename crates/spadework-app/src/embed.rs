@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
+use spadework::error::Readable;
 use spadework::graph::ConnectedGraph;
 use spadework::monitor::{Monitor, Stage};
 use spadework::pipeline::{KeepNothing, graphs_of};
@@ -195,7 +196,7 @@ impl Embedded {
         for sample in 0..self.samples() {
             let label = self.labels.as_ref().map(|labels| csv_field(&labels::text(labels, sample)));
             let numbers = self.embeddings.iter().flat_map(|embedding| embedding.row(sample));
-            let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+            let numbers: Vec<String> = numbers.map(|number| Readable(number).to_string()).collect();
             table.push_str(&format!("{sample},{},{}\n", label.unwrap_or_default(), numbers.join(",")));
         }
         table

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use spadework_document::stages::Recipe;
-use spadework_io::output::{FolderLock, write_bytes};
+use spadework_io::output::{FolderLock, write_own};
 use spadework_io::{Error as FileError, read_regular};
 
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ impl KeptProbes {
             Some(_) => Ok(()),
             None => {
                 let made_from = MadeFrom { asked: self.asked.clone(), outputs: outputs.to_owned() };
-                Ok(write_bytes(&self.folder.join(FILE), json(&made_from).as_bytes())?)
+                Ok(write_own(&self.folder.join(FILE), json(&made_from).as_bytes())?)
             }
         }
     }
@@ -95,7 +95,7 @@ impl KeptProbes {
     /// # Errors
     /// When it cannot be written.
     pub fn keep(&self, name: &str, state: &[u8]) -> Result<(), Failure> {
-        Ok(write_bytes(&self.part(name), &sealed(state))?)
+        Ok(write_own(&self.part(name), &sealed(state))?)
     }
 
     fn part(&self, name: &str) -> PathBuf {

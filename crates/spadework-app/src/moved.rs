@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use spadework::error::Readable;
 use spadework::pipeline::neighbor_graph;
 use spadework::samples::Side;
 use spadework::scores::distances_of_former_neighbors;
@@ -11,7 +12,7 @@ use spadework_document::SelectionDocument;
 use spadework_document::facts::SampleDocument;
 use spadework_document::moved::{MovedDocument, MovedNodeDocument, SCHEMA};
 use spadework_io::Labels;
-use spadework_io::output::write_bytes;
+use spadework_io::output::{optional_field, write_bytes};
 use spadework_probe::NeighborhoodOverlap;
 
 use crate::data::{ModelData, OutputSource};
@@ -165,8 +166,13 @@ fn table(document: &MovedDocument, known: KnownOfSamples<'_>) -> String {
         let label = known.labels.map(|labels| csv_field(&labels::text(labels, node.sample.index)));
         let label = label.unwrap_or_default();
         let id = node.sample.id.as_ref().map_or_else(String::new, |id| format!(",{}", csv_field(id)));
-        let ratio = node.distance_ratio.map_or_else(String::new, |ratio| ratio.to_string());
-        table.push_str(&format!("{}{id},{label},{},{ratio},{}\n", node.sample.index, node.overlap, at + 1));
+        let ratio = optional_field(node.distance_ratio.map(Readable));
+        table.push_str(&format!(
+            "{}{id},{label},{},{ratio},{}\n",
+            node.sample.index,
+            Readable(node.overlap),
+            at + 1
+        ));
     }
     table
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use spadework::error::Readable;
 use spadework::pipeline::SpadeReport;
 use spadework::scores::LabelPairScore;
 use spadework_document::score::{LabelDocument, ScoreDocument};
@@ -150,7 +151,7 @@ impl<'a> ResultFolder<'a> {
         let mut edges = String::from("p,q,score\n");
         let edge_scores = &scored.report.edge_scores;
         for ((p, q), score) in edge_scores.edges().iter().zip(edge_scores.scores()) {
-            edges.push_str(&format!("{p},{q},{score}\n"));
+            edges.push_str(&format!("{p},{q},{}\n", Readable(*score)));
         }
         write_bytes(&self.path().join("nodes.csv"), nodes.as_bytes())?;
         write_bytes(&self.path().join("edges.csv"), edges.as_bytes())?;
@@ -331,10 +332,10 @@ impl<'a> NodeTable<'a> {
     pub(crate) fn row(&self, index: usize, rank: usize) -> String {
         let ScoredSamples { report, labels, facts, .. } = self.scored;
         let label = labels.map(|labels| csv_field(&labels::text(labels, index))).unwrap_or_default();
-        let score = report.node_scores.scores()[index];
+        let score = Readable(report.node_scores.scores()[index]);
         let margin =
             optional_field(facts.margins.as_ref().map_or(f64::NAN, |margins| margins.values()[index]));
-        let fragility = facts.fragility.values()[index];
+        let fragility = Readable(facts.fragility.values()[index]);
         let more: String = self.more.iter().map(|(_, column)| optional_field(column[index])).collect();
         let id = self.scored.ids.map_or_else(String::new, |ids| format!(",{}", csv_field(&ids[index])));
         format!("{index}{id},{label},{score},{rank}{margin},{fragility}{more}\n")
@@ -343,5 +344,5 @@ impl<'a> NodeTable<'a> {
 
 /// A comma and a number, or nothing after it where there is none.
 fn optional_field(value: f64) -> String {
-    if value.is_nan() { ",".to_owned() } else { format!(",{value}") }
+    if value.is_nan() { ",".to_owned() } else { format!(",{}", Readable(value)) }
 }

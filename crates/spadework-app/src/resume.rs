@@ -9,7 +9,7 @@ use std::time::Duration;
 use spadework::Monitor;
 use spadework::checkpoint::{Checkpoints, Work};
 use spadework::monitor::Stage;
-use spadework_io::output::write_bytes;
+use spadework_io::output::write_own;
 use spadework_io::{check_mapped_files, digest_pieces, read_regular};
 
 use crate::observer::Session;
@@ -101,7 +101,7 @@ impl Checkpoints for Resuming<'_> {
             return;
         }
         let file = self.file(parts, work);
-        if let Err(error) = write_bytes(&file, &sealed(state))
+        if let Err(error) = write_own(&file, &sealed(state))
             && parts.fails_first()
         {
             self.session.mention(
@@ -237,6 +237,25 @@ pub(crate) mod tests {
         assert_eq!(monitor.stored(&work), None);
         fs::write(&file, &whole).unwrap();
         assert!(monitor.stored(&work).is_some());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_under_the_name_of_a_part_is_replaced() {
+        let _turn = turn();
+        let folder = tempfile::tempdir().unwrap();
+        let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
+        let monitor = Resuming::new(&session, String::new);
+        let data = samples(3.0);
+        monitor.keep(&work(&data, "k = 5"), b"state");
+        let part = session.parts().unwrap().files("neighbors").pop().unwrap();
+        let own = folder.path().join("own");
+        fs::write(&own, "kept").unwrap();
+        fs::remove_file(&part).unwrap();
+        std::os::unix::fs::symlink(&own, &part).unwrap();
+        monitor.keep(&work(&data, "k = 5"), b"state");
+        assert_eq!(fs::read_to_string(&own).unwrap(), "kept");
+        assert_eq!(monitor.stored(&work(&data, "k = 5")).as_deref(), Some(&b"state"[..]));
     }
 
     #[test]

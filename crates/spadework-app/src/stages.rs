@@ -11,7 +11,7 @@ use spadework_document::eigen::{EigenDocument, SCHEMA};
 use spadework_document::score::ScoreDocument;
 use spadework_document::stages::{GraphStage, Recipe};
 use spadework_document::{SpectrumDocument, StoredDocument};
-use spadework_io::output::{FolderLock, write_graph};
+use spadework_io::output::{FolderLock, remove_link, write_graph};
 use spadework_io::{Labels, digest, graph_digest};
 use spadework_probe::{SampleFacts, SampleSignals};
 
@@ -82,8 +82,12 @@ pub fn make_graphs(
     notes::about_graphs(&graphs.diagnostics, graphs.graphs.nodes(), &session);
     for format in request.formats {
         let file = |side: &str| request.result.join(format!("{side}_graph.{}", format.ending()));
-        write_graph(&file("input"), graphs.graphs.input())?;
-        write_graph(&file("output"), graphs.graphs.output())?;
+        for (path, graph) in
+            [(file("input"), graphs.graphs.input()), (file("output"), graphs.graphs.output())]
+        {
+            remove_link(&path)?;
+            write_graph(&path, graph)?;
+        }
     }
     Ok(StagedGraphs { graphs, document, files })
 }

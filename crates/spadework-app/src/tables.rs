@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use spadework::error::Readable;
 use spadework_io::output::{Column, write_bytes, write_parquet};
 
 use crate::failure::Failure;
@@ -135,7 +136,7 @@ fn field(column: &Column<'_>, row: usize) -> String {
     match column {
         Column::I64(values) => values[row].to_string(),
         Column::F64(values) if values[row].is_nan() => String::new(),
-        Column::F64(values) => values[row].to_string(),
+        Column::F64(values) => Readable(values[row]).to_string(),
         Column::Utf8(values) => csv_field(&values[row]),
         // A kind that this program does not write.
         _ => String::new(),

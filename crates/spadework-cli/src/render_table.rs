@@ -1,11 +1,13 @@
 //! Results as a table with one row per model, for papers and for other programs.
 
+use spadework::error::Readable;
 use spadework_app::{csv_field, markdown_field};
 use spadework_document::comparison::CompareDocument;
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
 use spadework_document::score::ScoreDocument;
 use spadework_document::words::grouped;
+use spadework_io::output::optional_field;
 
 use crate::args_table::Format;
 use crate::render::{number_short, printable};
@@ -179,7 +181,7 @@ fn csv(rows: &[Row<'_>]) -> String {
 }
 
 fn csv_fields(row: &Row<'_>) -> Vec<String> {
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let number = |value: Option<f64>| optional_field(value.map(Readable));
     let facts = row.facts;
     let rank = row.rank.map_or_else(String::new, |rank| rank.to_string());
     let mut fields = vec![csv_field(&row.model), rank, row.samples.to_string()];
@@ -189,7 +191,7 @@ fn csv_fields(row: &Row<'_>) -> Vec<String> {
         fields.push(number(share.map(|share| share.upper)));
         fields.push(share.map_or_else(String::new, |share| share.n.to_string()));
     }
-    fields.push(row.model_score.to_string());
+    fields.push(Readable(row.model_score).to_string());
     let interval = facts.interval;
     fields.extend(
         [interval.map(|interval| interval.lower), interval.map(|interval| interval.upper)].map(number),

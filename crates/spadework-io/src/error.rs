@@ -40,6 +40,9 @@ pub enum Error {
         path = path.display()
     )]
     Locked { path: PathBuf, holder: Option<u32> },
+    /// Something other than a file under the name of the lock of a folder.
+    #[error("{path}: expected a regular file, since runs lock this folder by it, got a link, a folder, a pipe or a device; remove it if you do not know it", path = path.display())]
+    NotLock { path: PathBuf },
     /// A mapped file that another program wrote to.
     #[error("{path}: the file was changed while it was read, so the result would mix both versions; run the command again when nothing writes to the file", path = path.display())]
     Changed { path: PathBuf },

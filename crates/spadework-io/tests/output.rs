@@ -138,6 +138,34 @@ fn what_a_killed_run_left_is_removed() {
     let expected: Vec<String> =
         stays.iter().map(|name| (*name).to_owned()).chain(["out".to_owned()]).collect();
     assert_eq!(entries(folder.path()), expected);
+    // Of a run that began before the folder was made.
+    fs::create_dir(folder.path().join(".out.tmp-4294967295")).unwrap();
+    drop(OutputDir::create(&folder.path().join("out")).unwrap());
+    assert_eq!(entries(folder.path()), expected);
+}
+
+/// The same for single files; one that another container's process still writes stays.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_that_a_killed_run_left_are_removed() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let stays = [".x.npy.tmp-1", ".x.npy.tmp-4294967294", ".x.npy.tmp-x", ".y.npy.tmp-4294967295"];
+    for name in stays.iter().chain(&[".x.npy.tmp-4294967295", ".x.npy.tmp-4294967295-1"]) {
+        fs::write(path(name), "half").unwrap();
+    }
+    let other = fs::File::open(path(".x.npy.tmp-4294967294")).unwrap();
+    other.lock().unwrap();
+    write_bytes(&path("x.npy"), b"whole").unwrap();
+    let expected: Vec<String> = stays.iter().chain(&["x.npy"]).map(|name| (*name).to_owned()).collect();
+    assert_eq!(entries(folder.path()), expected);
+    // What is written now is locked as long as it is.
+    let file = OutputFile::create(&path("z.npy")).unwrap();
+    let temporary = path(&format!(".z.npy.tmp-{}", std::process::id()));
+    assert!(fs::File::open(&temporary).unwrap().try_lock().is_err());
+    file.commit().unwrap();
+    fs::File::open(path("z.npy")).unwrap().try_lock().unwrap();
 }
 
 #[test]

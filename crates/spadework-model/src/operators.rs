@@ -18,7 +18,8 @@ pub(super) fn allowed(node: &Node) -> Option<Allowed> {
     let of = |attributes: &'static [&'static str], inputs: usize, outputs: usize| {
         Some(Allowed { attributes, inputs, outputs })
     };
-    // Not Sign, which is 1 at 0 in the engine; it is 0.
+    // Not Sign, which is 1 at 0 in the engine; it is 0. Nor ArgMax and ArgMin, which take the last of equal numbers there, not the first,
+    // and do not know `select_last_index`.
     match node.operator.as_str() {
         "Abs" | "Acos" | "Acosh" | "Asin" | "Asinh" | "Atan" | "Atanh" | "Ceil" | "Cos" | "Cosh" | "Erf"
         | "Exp" | "Floor" | "GlobalAveragePool" | "GlobalMaxPool" | "HardSwish" | "Identity" | "IsNaN"
@@ -42,7 +43,6 @@ pub(super) fn allowed(node: &Node) -> Option<Allowed> {
         | "ReduceMin" | "ReduceProd" | "ReduceSum" | "ReduceSumSquare" => {
             of(&["axes", "keepdims", "noop_with_empty_axes"], 2, 1)
         }
-        "ArgMax" | "ArgMin" => of(&["axis", "keepdims", "select_last_index"], 1, 1),
         "Conv" => of(&["auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"], 3, 1),
         "ConvTranspose" => {
             of(&["auto_pad", "dilations", "group", "kernel_shape", "output_padding", "pads", "strides"], 3, 1)

@@ -107,6 +107,8 @@ fn operators_that_engines_get_wrong_are_right_or_refused() {
         ("cast_to_integers", vec![6, 4], "cannot run Cast of node `cast`: from float32 to int64"),
         ("resize_cubic", vec![6, 2, 4, 5], "cannot run Resize of node `resize`: in cubic mode"),
         ("sign", vec![6, 4], "does not know the operator Sign of node `sign`"),
+        ("arg_max", vec![6, 4], "does not know the operator ArgMax of node `largest`"),
+        ("arg_min", vec![6, 4], "does not know the operator ArgMin of node `smallest`"),
         ("branch", vec![6, 4], "does not know the operator If of node `branch`"),
     ];
     for (name, shape, what) in cases {

@@ -27,6 +27,7 @@ mod _native {
         page::page_of_score, panics::panic_on_purpose, probe::probe_model, probe_folder::ProbeFolder,
         score::check_gates, score::score, sweep::sweep,
     };
+    use crate::errors::without_panics;
 
     /// Version of the package.
     #[pymodule_export]
@@ -34,9 +35,11 @@ mod _native {
 
     #[pymodule_init]
     fn begin(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // An onnxruntime that this interpreter can import can be used.
-        let path = module.py().import("sys")?.getattr("path")?;
-        spadework_model::look_in_modules(path.extract().unwrap_or_default());
-        Kernels::requested().map(drop).map_err(|error| PyImportError::new_err(error.to_string()))
+        without_panics(|| {
+            // An onnxruntime that this interpreter can import can be used.
+            let path = module.py().import("sys")?.getattr("path")?;
+            spadework_model::look_in_modules(path.extract().unwrap_or_default());
+            Kernels::requested().map(drop).map_err(|error| PyImportError::new_err(error.to_string()))
+        })
     }
 }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 import spadework
+from conftest import ROOT
 
 GOOD = np.random.default_rng(0).normal(size=(50, 3))
 APART = np.concatenate([GOOD[:25], GOOD[25:] + 1e3])
@@ -195,6 +198,26 @@ def test_panics_are_exceptions_that_can_be_caught(in_worker):
         spadework._native.panic_on_purpose(in_worker)
 
 
+def test_every_native_function_catches_panics():
+    """A panic that reaches pyo3 becomes an exception that `except Exception` does not catch."""
+    sources = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "crates/spadework-py/src").rglob("*.rs")}
+    # What follows the attribute of a function, up to the brace of its body, and the first word in that.
+    functions = re.compile(r"#\[pyfunction[^\n]*\](?:\s*#\[[^\n]*\])*\s*pub\(crate\) fn (\w+)[^{]*\{\s*(\w+)")
+    found = {match[1]: match[2] for source in sources.values() for match in functions.finditer(source)}
+    assert len(found) == sum(source.count("#[pyfunction") for source in sources.values()) >= 17
+    assert {name for name in dir(spadework._native) if callable(getattr(spadework._native, name))} == {*found, "ProbeFolder"}
+    assert set(found.values()) == {"without_panics"}, found
+    methods = re.search(r"#\[pymethods\].*?^}", sources["probe_folder.rs"], re.DOTALL | re.MULTILINE)[0]
+    bodies = re.findall(r"    fn (\w+)[^{]*\{\s*(\w+)", methods)
+    assert {name for name, _ in bodies} == {"new", "recognize", "stored", "is_due", "keep"}
+    assert {first for _, first in bodies} == {"guarded"}, bodies
+
+
+def test_no_neighbors_are_refused():
+    with pytest.raises(ValueError):
+        spadework._native.nearest_between(GOOD, GOOD, 0, 0, "euclidean", None)
+
+
 def test_lone_surrogates_are_named():
     labels = ["cat"] * 49 + ["\ud800"]
     with pytest.raises(ValueError, match=r"labels: row 49: text must be valid Unicode, got '\\ud800'"):
@@ -207,16 +230,23 @@ def test_lone_surrogates_are_named():
         spadework.probe(lambda x: x, GOOD, "linf:\ud800", verbose=False)
 
 
+def strict_norm(x):
+    """A sample by itself has no deviation."""
+    with np.errstate(invalid="ignore"):
+        return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
 @pytest.mark.parametrize(
     "mixing",
     [
         lambda x: np.cumsum(x, axis=0),
         lambda x: x - x.mean(axis=0),
         lambda x: x / (x.std(axis=0) + 1e-3),
+        strict_norm,
         lambda x: x[::-1].copy(),
         lambda x: x + np.random.default_rng().normal(size=x.shape),
     ],
-    ids=["running sum", "mean", "batch norm in training", "reversed", "random"],
+    ids=["running sum", "mean", "batch norm in training", "without epsilon", "reversed", "random"],
 )
 def test_functions_that_mix_a_batch_are_refused(mixing):
     said = "depend on that sample alone, but sample 1 .* has another output when it is run by itself"
@@ -226,6 +256,50 @@ def test_functions_that_mix_a_batch_are_refused(mixing):
         spadework.compare(GOOD, {"a": lambda x: 2 * x, "b": mixing}, verbose=False)
     with pytest.raises(ValueError, match=said):
         spadework.probe(mixing, GOOD, "linf:0.1:pixel", verbose=False)
+    with pytest.raises(ValueError, match=said):
+        spadework.probe(mixing, GOOD, perturb=shifted, verbose=False)
+    with pytest.raises(ValueError, match=said):
+        spadework.probe(lambda x: mixing(x)[:, 0], GOOD, perturb=shifted, tolerance=0.1, verbose=False)
+    with pytest.raises(ValueError, match=said):
+        spadework.score_table(mixing, GOOD, verbose=False)
+    # In a table of pandas, too.
+    with pytest.raises(ValueError, match=said):
+        spadework.score_table(lambda table: mixing(table.to_numpy()), pandas.DataFrame(GOOD), verbose=False)
+
+
+def shifted(batch, variant, rng):
+    return batch + 0.01 * rng.normal(size=batch.shape)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_functions_that_mix_a_batch_are_refused_where_they_only_return_classes(words):
+    names = np.array(["first", "second"]) if words else np.arange(2)
+
+    def above_the_mean(x):
+        # By itself, no sample is above the mean.
+        return names[(x[:, 0] - x[:, 0].mean() > 0).astype(int)]
+
+    inputs = np.vstack([GOOD, GOOD])
+    inputs[1, 0] = 9
+    with pytest.raises(ValueError, match="depend on that sample alone, but sample 1 "):
+        spadework.probe(above_the_mean, inputs, perturb=shifted, verbose=False)
+
+    def above_a_half(x):
+        return names[(x[:, 0] > 0.5).astype(int)]
+
+    assert spadework.probe(above_a_half, inputs, perturb=shifted, probes=3, verbose=False).variants == 3
+
+
+@pytest.mark.parametrize("few", [[1], [1, 25], [49]])
+def test_an_output_close_to_zero_is_rounded_like_the_others(few):
+    """What is added to the sum of a batch in single precision depends on its size."""
+    outputs = 1 + GOOD[:, :1]
+    outputs[few] = 1e-6
+
+    def rounded(x):
+        return np.array([outputs[np.argmin(np.abs(GOOD - row).sum(1))] for row in x]) + 1e-8 * len(x)
+
+    assert spadework.score(GOOD, rounded, verbose=False).model_score > 0
 
 
 def test_functions_that_take_only_their_own_batch_size_are_not_refused_for_it():

@@ -59,7 +59,8 @@ def test_outputs_of_another_width_are_refused(points, width):
     def model(batch):
         calls.append(batch)
         two = threshold(batch)
-        return two if len(calls) < 4 else np.hstack([two, two])[:, :width]
+        # The samples, three of them by themselves, and two variants.
+        return two if len(calls) < 7 else np.hstack([two, two])[:, :width]
 
     said = f"the same number of outputs for every batch, got {width} for variant 2 after 2 for the inputs"
     with pytest.raises(ValueError, match=said):

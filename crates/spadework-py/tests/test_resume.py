@@ -267,14 +267,15 @@ def test_ctrl_c_between_two_lines_counts_a_variant_once_or_not_at_all(tmp_path, 
     expected = probe("perturb", model("perturb"), probes=6)
 
     def interrupted_at(line, folder):
-        """Whether the call was interrupted at this line of the loop, counted from the third variant on."""
+        """Whether the call was interrupted at this line of the loop, counted from the third variant on; the samples and three of
+        them by themselves come first."""
         lines = 0
 
         def trace(frame, event, _):
             nonlocal lines
             if not frame.f_code.co_filename.endswith("_perturbed.py"):
                 return None
-            if event == "line" and runs.calls > 3:
+            if event == "line" and runs.calls > 6:
                 lines += 1
                 if lines == line:
                     sys.settrace(None)

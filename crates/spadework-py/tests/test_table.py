@@ -218,10 +218,13 @@ def test_pages_name_the_columns_of_a_table(tmp_path):
 
 def test_pages_name_categories(tmp_path):
     table = pandas.concat([TABLE.assign(age=TABLE["age"] + 7 * at) for at in range(10)], ignore_index=True)
-    outputs = table[["age", "income"]].to_numpy() / [50, 4e4]
+
+    def model(rows):
+        return rows[["age", "income"]].to_numpy() / [50, 4e4]
+
     for categories in ("onehot", "gower"):
-        report = spadework.score_table(lambda rows: outputs, table, categories=categories, neighbors=5, verbose=False)
-        report.to_html(tmp_path / "page.html", inputs=table, outputs=outputs, verbose=False)
+        report = spadework.score_table(model, table, categories=categories, neighbors=5, verbose=False)
+        report.to_html(tmp_path / "page.html", inputs=table, outputs=model(table), verbose=False)
         assert '"city=Köln"' in (tmp_path / "page.html").read_text()
 
 

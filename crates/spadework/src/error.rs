@@ -532,6 +532,8 @@ pub fn size_in_words(bytes: u64) -> String {
 /// use spadework::error::Readable;
 /// assert_eq!(format!("{} {}", Readable(0.25), Readable(-1e-200)), "0.25 -1e-200");
 /// ```
+///
+/// Nothing is rounded: what reads the text gets the same number.
 #[derive(Debug, Clone, Copy)]
 pub struct Readable(pub f64);
 

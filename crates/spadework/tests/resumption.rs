@@ -1,12 +1,14 @@
 //! Work that was interrupted at any point goes on from what was kept, and ends with the same bits.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use crate::support::memory::Memory;
+use spadework::eigen::Certainty;
 use spadework::graph::Connectivity;
 use spadework::laplacian::SketchParams;
 use spadework::neighbors::{ApproximateSearch, NeighborSearch, SearchMethod, TreeSearch};
-use spadework::pipeline::{ModelSet, intervals};
+use spadework::pipeline::{Comparison, Model, ModelSet, compare, intervals};
 use spadework::samples::Metric;
 use spadework::scores::EdgeScores;
 use spadework::{Error, ManifoldPair, PairedSamples, Samples, SpadeParams, evaluate};
@@ -192,6 +194,64 @@ fn subsamples_that_were_drawn_are_not_drawn_again() {
     *other.parts.lock().unwrap() = memory.parts.into_inner().unwrap();
     intervals(&models, &[3.0], 6, &params, &other).unwrap();
     assert_eq!(other.taken.into_inner(), 0);
+}
+
+/// A comparison keeps the eigenpairs of every model and their bounds: many models together take long.
+#[test]
+fn eigenpairs_of_compared_models_are_not_found_again() {
+    let (input, output) = samples(8).into_sides();
+    let of_columns = |columns: std::ops::Range<usize>| {
+        let rows = output.values().all_doubles();
+        let values: Vec<f64> = rows.chunks(3).flat_map(|row| row[columns.clone()].to_vec()).collect();
+        Samples::from_f64(900, columns.len(), values).unwrap()
+    };
+    let models = [("all", 0..3), ("first", 0..2), ("last", 1..3)];
+    let models = models.map(|(name, columns)| Model { name: name.into(), outputs: of_columns(columns) });
+    let models = ModelSet::new(input, models.into()).unwrap();
+    for params in [SpadeParams::default(), SpadeParams::default().with_certainty(Certainty::Certified)] {
+        let whole = compare(&models, &params, &spadework::Silent).unwrap();
+        let alike = |compared: &Comparison, what: &str| {
+            for (ours, theirs) in compared.models.iter().zip(&whole.models) {
+                let (ours, theirs) = (&ours.report, &theirs.report);
+                assert_eq!(ours.enclosure, theirs.enclosure, "{what}");
+                assert_eq!(ours.eigenpairs.info(), theirs.eigenpairs.info(), "{what}");
+                assert_eq!(ours.eigenpairs.vectors(), theirs.eigenpairs.vectors(), "{what}");
+                assert_eq!(ours.eigenpairs.residuals(), theirs.eigenpairs.residuals(), "{what}");
+                assert_eq!(ours.node_scores, theirs.node_scores, "{what}");
+            }
+        };
+        // The lists of the inputs and of three outputs, and spectra.
+        let memory = Memory::stopping_after(6, usize::MAX);
+        assert_eq!(compare(&models, &params, &memory).unwrap_err(), Error::Cancelled);
+        let memory = memory.next(None);
+        alike(&compare(&models, &params, &memory).unwrap(), "resumed");
+        let (taken, kept) = (memory.taken.load(Ordering::SeqCst), memory.kept.load(Ordering::SeqCst));
+        assert!(taken > 4 && kept > 0, "{taken} parts taken, {kept} kept");
+        let memory = memory.next(None);
+        alike(&compare(&models, &params, &memory).unwrap(), "all of it was kept");
+        let of_spectra = |parts: &HashMap<String, Vec<u8>>| {
+            parts.keys().filter(|key| key.starts_with("eigenpairs ")).count()
+        };
+        let parts = memory.parts.into_inner().unwrap();
+        assert_eq!(of_spectra(&parts), 3);
+        // Those of other parameters are others, and what is not whole is not used.
+        let other = Memory { every: usize::MAX, ..Memory::default() };
+        other.parts.lock().unwrap().extend(
+            parts
+                .iter()
+                .filter(|(key, _)| key.starts_with("eigenpairs "))
+                .map(|(k, v)| (k.clone(), v.clone())),
+        );
+        compare(&models, &params.clone().with_tolerance(1e-7), &other).unwrap();
+        assert_eq!(other.taken.into_inner(), 0);
+        let damaged = Memory { every: usize::MAX, ..Memory::default() };
+        let cut = |(key, mut state): (String, Vec<u8>)| {
+            state.truncate(state.len() - 1);
+            (key, state)
+        };
+        damaged.parts.lock().unwrap().extend(parts.into_iter().map(cut));
+        alike(&compare(&models, &params, &damaged).unwrap(), "damaged");
+    }
 }
 
 /// Scores of the whole spectrum are sums over random rows, which are added up in their order.

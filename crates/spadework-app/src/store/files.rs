@@ -15,7 +15,7 @@ use spadework::{Graph, GraphPair};
 use spadework_document::Error;
 use spadework_document::stages::{EigenStage, GraphStage, Recipe, StageDocument};
 use spadework_io::archive::Archive;
-use spadework_io::output::{NpyValues, NpzMember, ScipyMatrix, write_npz};
+use spadework_io::output::{NpyValues, NpzMember, ScipyMatrix, remove_link, write_npz};
 
 /// The member that holds the document.
 const DOCUMENT: &str = "spadework";
@@ -57,6 +57,8 @@ pub(super) struct FoundEigenpairs {
 pub(super) fn write_graphs(folder: &Path, graphs: &GraphPair, stage: &GraphStage) -> Result<(), Error> {
     let text = stage.to_text();
     let [input, output] = graph_files(folder);
+    remove_link(&input)?;
+    remove_link(&output)?;
     write_graph(&input, graphs.input(), &text)?;
     write_graph(&output, graphs.output(), &text)
 }
@@ -122,7 +124,9 @@ pub(super) fn write_eigenpairs(
         NpzMember { key: "vectors", shape: &[nodes, count], values: rows.as_slice().into() },
         NpzMember { key: DOCUMENT, shape: &[], values: NpyValues::Word(text.as_bytes()) },
     ];
-    Ok(write_npz(&eigenpairs_file(folder), &members)?)
+    let path = eigenpairs_file(folder);
+    remove_link(&path)?;
+    Ok(write_npz(&path, &members)?)
 }
 
 /// Reads the eigenpairs of a folder of stages; none if there are none.

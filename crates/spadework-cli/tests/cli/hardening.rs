@@ -10,6 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use spadework_io::output::{Column, write_parquet};
+
 use crate::support::arrays::{Random, floats, npy, npz};
 use crate::support::{Outcome, Scene, listing, signal};
 
@@ -122,6 +124,41 @@ fn pipes_and_devices_under_the_names_of_stages_stay() {
     scene.make_folder("other/.unfinished");
     symlink("/dev/null", scene.path().join("other/.unfinished/input_graph.npz")).unwrap();
     scene.score("--quiet --out other").refuses(2, &["input_graph.npz", "a device"]);
+}
+
+/// A folder of results may come from somebody else.
+#[test]
+fn links_in_a_folder_of_results_lead_nowhere() {
+    let scene = Scene::with_model();
+    scene.write("own", "kept");
+    let path = |name: &str| scene.path().join(name);
+    let graph = "graph --quiet --inputs x.npy --outputs y.npy --out result";
+    scene.make_folder("result/stages");
+    for target in ["own", "new"] {
+        symlink(path(target), path("result/.lock")).unwrap();
+        for call in [graph, "score --quiet --inputs x.npy --outputs y.npy --out result"] {
+            scene.run(call).refuses(2, &["result/.lock: expected a regular file", "got a link"]);
+        }
+        fs::remove_file(path("result/.lock")).unwrap();
+    }
+    // Links to nothing: what is there already is refused unless it is to be replaced.
+    let stages = ["stages/input_graph.npz", "stages/output_graph.npz", "stages/eigenpairs.npz"];
+    for file in stages.iter().chain(&["input_graph.csv"]) {
+        symlink(path("new"), path(&format!("result/{file}"))).unwrap();
+    }
+    scene.run(&format!("{graph} --save-graphs csv")).prints();
+    scene.run("eigen result --quiet").prints();
+    assert!(!path("new").exists());
+    for file in stages {
+        fs::remove_file(path(&format!("result/{file}"))).unwrap();
+        symlink(path("own"), path(&format!("result/{file}"))).unwrap();
+    }
+    scene.run(&format!("{graph} --force")).prints();
+    scene.run("eigen result --quiet --force").prints();
+    for file in stages {
+        assert!(fs::symlink_metadata(path(&format!("result/{file}"))).unwrap().is_file(), "{file}");
+    }
+    assert_eq!(scene.read("own"), "kept");
 }
 
 /// Long enough to be looked at while it runs.
@@ -323,7 +360,16 @@ fn names_that_occur_twice_name_nothing() {
         "score --inputs two.npz:a --outputs y.npy",
         &["two.npz:a", "names must differ, but its 2 members have 1 name"],
     );
-    scene.refuses("score --inputs two.csv:a --outputs y.npy", &["`a` occurs 2 times"]);
+    let columns = [1.0, 2.0, 3.0].map(|value| [value, 2.0 * value, value * value]);
+    let named = ["a", "b", "a"].iter().zip(&columns).map(|(name, column)| (*name, Column::F64(column)));
+    write_parquet(&scene.path().join("two.parquet"), &named.collect::<Vec<_>>()).unwrap();
+    for file in ["two.csv", "two.parquet"] {
+        scene.refuses(&format!("score --inputs {file}:a --outputs y.npy"), &[file, "`a` occurs 2 times"]);
+        scene.refuses(
+            &format!("score --inputs x.npy --outputs y.npy --labels {file}:a"),
+            &["`a` occurs 2 times"],
+        );
+    }
 }
 
 #[test]
@@ -372,6 +418,57 @@ fn messages_have_no_hundreds_of_zeros() {
     let outcome = scene.run("score --inputs x.npy --model mlp.onnx --probe linf:1e-200 --probes 9");
     assert!(outcome.stderr.contains("linf:1e-200:search"), "{}", outcome.stderr);
     outcome.notes(&[]);
+}
+
+/// Tables are read by others: a short field must be the same double.
+#[test]
+fn tables_have_no_hundreds_of_zeros_and_read_back_to_the_same_doubles() {
+    let scene = Scene::empty();
+    for (name, closed) in [("ring.csv", true), ("line.csv", false)] {
+        edges(&scene, name, |p| 1e-200 * (p + 1) as f64 / 7.0, closed);
+    }
+    edges(&scene, "ones.csv", |_| 1.0, true);
+    let call = "--quiet --input-graph ring.csv --output-graph line.csv";
+    scene.run(&format!("score {call} --out result --tables csv,npy --save-graphs csv,npz")).prints();
+    // Of a size of 1e-200.
+    let call = "--quiet --input-graph ring.csv --output-graph ones.csv";
+    scene.run(&format!("score {call} --out small --tables csv,npy")).prints();
+    scene.run(&format!("distortion {call} --all-edges --out distances")).prints();
+    let column = |file: &str, name: &str| -> Vec<f64> {
+        let text = scene.read(file);
+        let (header, rows) = text.split_once('\n').unwrap();
+        let at = header.split(',').position(|column| column == name).unwrap();
+        rows.lines().map(|row| row.split(',').nth(at).unwrap().parse().unwrap()).collect()
+    };
+    for file in [
+        "result/nodes.csv",
+        "result/edges.csv",
+        "result/input_graph.csv",
+        "small/nodes.csv",
+        "small/edges.csv",
+        "distances/pairs.csv",
+        "distances/edge_distances.csv",
+    ] {
+        let long = scene.read(file).split([',', '\n']).find(|field| field.len() > 25).map(str::to_owned);
+        assert_eq!(long, None, "{file}");
+    }
+    for (folder, table) in [("result", "node"), ("result", "edge"), ("small", "node"), ("small", "edge")] {
+        let array = fs::read(scene.path().join(format!("{folder}/{table}_scores.npy"))).unwrap();
+        let written = column(&format!("{folder}/{table}s.csv"), "score");
+        let values = &array[array.len() - 8 * written.len()..];
+        let expected: Vec<u8> = written.iter().flat_map(|value| value.to_le_bytes()).collect();
+        assert!(values == expected, "{folder} {table}");
+    }
+    let weights = column("ring.csv", "weight");
+    assert!(weights[1] < 1e-199);
+    assert_eq!(column("result/input_graph.csv", "weight").len(), weights.len());
+    let mut both = [weights, column("result/input_graph.csv", "weight")];
+    both.iter_mut().for_each(|weights| weights.sort_by(f64::total_cmp));
+    assert_eq!(both[0], both[1]);
+    // This program reads them too.
+    let call = "--json --input-graph result/input_graph.csv --output-graph line.csv";
+    let again = scene.run(&format!("score {call}")).json();
+    assert_eq!(again["model_score"], scene.read_json("result/result.json")["model_score"]);
 }
 
 #[test]

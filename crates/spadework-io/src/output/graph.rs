@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use spadework::Graph;
+use spadework::error::Readable;
 
 use super::npz::write_packed_npz;
 use super::{NpyValues, NpzMember, OutputFile};
@@ -37,7 +38,7 @@ fn csv(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
         return graph.edges().try_for_each(|(p, q, _)| writeln!(file, "{p},{q}"));
     }
     file.write_all(b"p,q,weight\n")?;
-    graph.edges().try_for_each(|(p, q, weight)| writeln!(file, "{p},{q},{weight}"))
+    graph.edges().try_for_each(|(p, q, weight)| writeln!(file, "{p},{q},{}", Readable(weight)))
 }
 
 /// What `MatView` writes to a binary viewer.

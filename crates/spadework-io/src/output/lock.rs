@@ -40,7 +40,8 @@ impl FolderLock {
     /// Locks a folder, which need not exist yet.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process holds it; [`Error::Write`] if the lock cannot be written.
+    /// [`Error::Locked`] if another process holds it; [`Error::NotLock`] if something else has the name of the lock;
+    /// [`Error::Write`] if the lock cannot be written.
     pub fn acquire(folder: &Path) -> Result<Self> {
         let wrap = |cause| Error::Write { path: folder.to_owned(), cause };
         let absolute = absolute(folder).map_err(wrap)?;
@@ -51,6 +52,7 @@ impl FolderLock {
         }
         for attempt in 1..=TRIES {
             match lock(&absolute).map_err(wrap)? {
+                Outcome::NotFile(path) => return Err(Error::NotLock { path }),
                 Outcome::Locked { path, file } => {
                     register_unfinished(path.clone());
                     let ours = Arc::new(Held { folder: absolute, path, _file: file });
@@ -84,6 +86,8 @@ enum Outcome {
     HeldBy(Option<u32>),
     /// The file was removed by its last holder while it was opened.
     Replaced,
+    /// Something that no run has made: a folder of somebody else may have a link here, which would be followed and emptied.
+    NotFile(PathBuf),
     Unsupported,
 }
 
@@ -99,6 +103,9 @@ fn lock(folder: &Path) -> io::Result<Outcome> {
         }
     }
     let path = places.swap_remove(at);
+    if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
+        return Ok(Outcome::NotFile(path));
+    }
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
     match file.try_lock() {
         Ok(()) => {}
@@ -126,6 +133,9 @@ fn places(folder: &Path) -> Vec<PathBuf> {
 
 /// Whether a process holds a lock file. One that nobody holds was left by a run that was killed, and is removed.
 fn held(path: &Path) -> Option<Outcome> {
+    if !fs::symlink_metadata(path).ok()?.is_file() {
+        return None;
+    }
     let mut file = OpenOptions::new().read(true).write(true).open(path).ok()?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Some(Outcome::HeldBy(process_in(&mut file))),
@@ -150,7 +160,8 @@ fn process_in(file: &mut File) -> Option<u32> {
 fn is_still_there(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let place = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
-    matches!((file.metadata(), fs::metadata(path)), (Ok(ours), Ok(there)) if place(&ours) == place(&there))
+    // Not what a link leads to that was made meanwhile.
+    matches!((file.metadata(), fs::symlink_metadata(path)), (Ok(ours), Ok(there)) if place(&ours) == place(&there))
 }
 
 #[cfg(not(unix))]
@@ -198,6 +209,31 @@ mod tests {
             drop(FolderLock::acquire(&folder).unwrap());
             assert!(!path.exists());
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_under_the_name_of_a_lock_is_refused_and_what_it_leads_to_stays() {
+        let scene = tempfile::tempdir().unwrap();
+        let own = scene.path().join("own");
+        for target in ["own", "new"] {
+            for (file, folder) in [(".lock", ""), (".new%er.lock", "new/er")] {
+                fs::write(&own, "kept").unwrap();
+                let path = scene.path().join(file);
+                std::os::unix::fs::symlink(target, &path).unwrap();
+                let error = FolderLock::acquire(&scene.path().join(folder)).unwrap_err();
+                assert!(matches!(&error, Error::NotLock { path: named } if *named == path), "{error}");
+                assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
+                fs::remove_file(&path).unwrap();
+            }
+        }
+        assert_eq!(fs::read_to_string(&own).unwrap(), "kept");
+        assert_eq!(fs::read_dir(scene.path()).unwrap().count(), 1);
+        // Further up, it is of no run.
+        std::os::unix::fs::symlink("own", scene.path().join(".new%er.lock")).unwrap();
+        fs::create_dir_all(scene.path().join("new/er")).unwrap();
+        drop(FolderLock::acquire(&scene.path().join("new/er")).unwrap());
+        assert_eq!(fs::read_to_string(&own).unwrap(), "kept");
     }
 
     #[test]

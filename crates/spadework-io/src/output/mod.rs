@@ -17,4 +17,6 @@ pub use lock::FolderLock;
 pub use npy::{NpyValues, npy_bytes, write_npy};
 pub use npz::{NpzMember, write_npz};
 pub use parquet::{Column, write_parquet};
-pub use temporary::{OutputDir, OutputFile, remove_unfinished, try_remove_unfinished, write_bytes};
+pub use temporary::{
+    OutputDir, OutputFile, remove_link, remove_unfinished, try_remove_unfinished, write_bytes, write_own,
+};

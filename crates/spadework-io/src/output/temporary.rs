@@ -1,7 +1,7 @@
 //! Files and folders under a temporary name until they are complete.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -57,6 +57,27 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write_all(bytes).map_err(|cause| file.error(cause))?;
     file.commit()
+}
+
+/// The same for a file of a folder of results: a link of its name is replaced, and what it leads to stays.
+///
+/// # Errors
+/// When the link cannot be removed, or the file cannot be written.
+pub fn write_own(path: &Path, bytes: &[u8]) -> Result<()> {
+    remove_link(path)?;
+    write_bytes(path, bytes)
+}
+
+/// Removes a symbolic link under the name of a file of a folder of results. A folder of somebody else may have one, and what is written
+/// next must not go where it leads.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_link(path: &Path) -> Result<()> {
+    if !fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
+        return Ok(());
+    }
+    fs::remove_file(path).map_err(|cause| Error::Write { path: path.to_owned(), cause })
 }
 
 /// A registered temporary path; removed on drop unless it was renamed.
@@ -144,15 +165,32 @@ fn remove_stale(target: &Path, folder: &Path) {
     let mut prefix = OsString::from(".");
     prefix.push(target.file_name().unwrap_or_default());
     prefix.push(".tmp-");
+    // The current folder is called nothing, and cannot be listed by that name.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let (Some(prefix), Ok(entries)) = (prefix.to_str(), fs::read_dir(folder)) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let rest = name.to_str().and_then(|name| name.strip_prefix(prefix));
         let process = rest.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if process.is_some_and(|process| !processes.join(process.to_string()).exists()) {
+        let is_gone = process.is_some_and(|process| !processes.join(process.to_string()).exists());
+        if is_gone && !is_locked(&entry.path()) {
             remove(&entry.path());
         }
     }
+}
+
+/// Whether a process that is not among ours (in another container) still writes a file.
+fn is_locked(path: &Path) -> bool {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|there| there.is_file());
+    is_file
+        && File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// A new file, which is locked as long as it is open, where the file system has locks.
+fn create_locked(path: &Path) -> io::Result<File> {
+    let file = File::create_new(path)?;
+    let _ = file.try_lock();
+    Ok(file)
 }
 
 /// The current folder is called nothing, as in the parent of `x.npy`.
@@ -233,7 +271,7 @@ enum Sink {
 }
 
 impl OutputFile {
-    /// Opens a temporary file next to `path`, and creates the folder if there is none.
+    /// Opens a temporary file next to `path`, and creates the folder if there is none. What killed runs left of the same file is removed.
     ///
     /// # Errors
     /// When the folder or file cannot be created.
@@ -252,7 +290,8 @@ impl OutputFile {
         }
         let folder = target.parent().unwrap_or(Path::new(""));
         make_folders(folder).map_err(wrap)?;
-        let (temporary, file) = Temporary::create(&target, folder, |path| File::create_new(path))?;
+        remove_stale(&target, folder);
+        let (temporary, file) = Temporary::create(&target, folder, create_locked)?;
         Ok(Self(Sink::Replacing { writer: BufWriter::new(file), temporary }))
     }
 
@@ -351,6 +390,10 @@ impl OutputDir {
         let folder = nearest_folder(path).map_err(wrap)?;
         let lock = FolderLock::acquire(path)?;
         remove_stale(path, folder);
+        if folder == path {
+            // Of runs that began before the folder was made.
+            remove_stale(path, path.parent().unwrap_or(Path::new("")));
+        }
         let (temporary, ()) = Temporary::create(path, folder, |path| fs::create_dir(path))?;
         Ok(Self { temporary, lock })
     }

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._alone import check_alone, check_classes_alone
 from ._estimators import answering, as_classes, classes_of
 from ._kept import Kept, identity
 from ._progress import Progress
@@ -267,11 +268,13 @@ class _Answers:
                 f"the model must return the same number of outputs for every batch, got {columns} for {about} after "
                 f"{self._columns} for the inputs"
             )
-        self._columns = columns
+        is_first, self._columns = self._columns is None, columns
         if outputs.dtype.kind == "f" and not np.all(np.isfinite(outputs)):
             raise ValueError(f"outputs of the model must be finite, got NaN or infinity for {about}")
         if outputs.ndim == 2 and outputs.shape[1] == 1:
             outputs = outputs[:, 0]
+        if is_first and not self._whole:
+            self._check_alone(batch, outputs)
         if outputs.ndim == 1 and outputs.dtype.kind == "f" and self._has_two_classes:
             # The decision function of two classes: the second one is meant above 0.
             outputs = np.column_stack([-outputs, outputs])
@@ -281,6 +284,12 @@ class _Answers:
             return _Answer(outputs, None, self._tolerance)
         rows = outputs.astype(np.float64)
         return _Answer(rows.argmax(axis=1), rows, None)
+
+    def _check_alone(self, batch: Any, outputs: npt.NDArray[Any]) -> None:
+        """Changes by other samples of the batch would count as changes by the perturbation."""
+        are_classes = outputs.ndim == 1 and outputs.dtype.kind != "f" and self._tolerance is None
+        check = check_classes_alone if are_classes else check_alone
+        check(self._run, batch, outputs, "outputs of the model")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._alone import check_alone, check_classes_alone
 from ._estimators import answering, as_classes, classes_of
 from ._functions import score
 from ._report import Report
@@ -154,7 +155,8 @@ def score_table(
         if name in options:
             raise ValueError(f"`{name}` is not an argument here: `categories` says how rows of a table are compared")
     encoded = encode_table(table, categories=categories, standardize=standardize)
-    outputs, classes = np.asarray(answering(model)(table)), classes_of(model)
+    run, classes = answering(model), classes_of(model)
+    answer = outputs = np.asarray(run(table))
     if classes is not None and outputs.ndim == 1:
         if outputs.dtype.kind in "iu":
             outputs = np.eye(len(classes))[outputs]
@@ -168,6 +170,9 @@ def score_table(
     outputs = outputs.reshape(len(outputs), -1).astype(np.float64)
     if len(outputs) != len(encoded.rows):
         raise ValueError(f"the model must return one row per sample ({len(encoded.rows)}), got {len(outputs)}")
+    are_classes = classes is not None and answer.ndim == 1 and answer.dtype.kind in "iu"
+    check = check_classes_alone if are_classes else check_alone
+    check(run, table, answer, "outputs of the model")
     known = as_classes(labels, model, len(encoded.rows))
     report = score(encoded.rows, outputs, labels=known, input_metric=encoded.metric, verbose=verbose, **options)
     encoding = {"categories": categories, "standardize": standardize}

@@ -8,6 +8,7 @@ use spadework::neighbors::nearest_between as search;
 use spadework::samples::{Geometry, Side, Standardize};
 
 use crate::arrays::{Rows, rows};
+use crate::errors::without_panics;
 use crate::settings::word;
 use crate::watch::watched;
 
@@ -21,22 +22,26 @@ pub(crate) fn nearest_between<'py>(
     queries: Rows<'py>,
     base: Rows<'py>,
     shift: i64,
-    neighbors: usize,
+    neighbors: NonZeroUsize,
     metric: &str,
     threads: Option<NonZeroUsize>,
 ) -> PyResult<Nearest<'py>> {
-    let geometry = Geometry::new(word("metric", metric)?, Standardize::None);
-    let (queries, base) = (queries.borrowed()?, base.borrowed()?);
-    let found = watched(py, threads, None, |watch| {
-        let place = |samples| geometry.fit(Side::Input, &samples).and_then(|fitted| fitted.place(samples));
-        let queries = place(queries.samples("samples")?)?;
-        let base = place(base.samples("samples")?)?;
-        let found = search(&queries, &base, shift, neighbors, watch)?;
-        found.check_resolved(Side::Input, &queries, &base)?;
-        Ok(found)
-    })?;
-    let indices: Vec<i64> = found.indices.iter().map(|index| index.map_or(-1, i64::from)).collect();
-    let count = indices.len() / neighbors;
-    let indices = PyArray1::from_vec(py, indices).reshape([count, neighbors])?;
-    Ok((rows(py, neighbors, &found.squared_distances)?, indices))
+    without_panics(|| {
+        let neighbors = neighbors.get();
+        let geometry = Geometry::new(word("metric", metric)?, Standardize::None);
+        let (queries, base) = (queries.borrowed()?, base.borrowed()?);
+        let found = watched(py, threads, None, |watch| {
+            let place =
+                |samples| geometry.fit(Side::Input, &samples).and_then(|fitted| fitted.place(samples));
+            let queries = place(queries.samples("samples")?)?;
+            let base = place(base.samples("samples")?)?;
+            let found = search(&queries, &base, shift, neighbors, watch)?;
+            found.check_resolved(Side::Input, &queries, &base)?;
+            Ok(found)
+        })?;
+        let indices: Vec<i64> = found.indices.iter().map(|index| index.map_or(-1, i64::from)).collect();
+        let count = indices.len() / neighbors;
+        let indices = PyArray1::from_vec(py, indices).reshape([count, neighbors])?;
+        Ok((rows(py, neighbors, &found.squared_distances)?, indices))
+    })
 }

@@ -14,7 +14,7 @@ use spadework_report::Origin;
 use super::score::{Extras, SideArgument, SideData, set_facts, set_scores, source};
 use super::{Found, TOP};
 use crate::arrays::{BorrowedRows, LabelArrays, Rows, set_graph};
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 use crate::watch::Asked;
 
 /// Models by name, borrowed from their arrays.
@@ -71,37 +71,39 @@ pub(crate) fn compare<'py>(
     extras: Extras,
     asked: Asked<'py>,
 ) -> Found<'py> {
-    let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
-    let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
-    let compared = asked.watched(py, |settings, watch| {
-        let request = CompareRequest {
-            data: named.on(&inputs, labels.as_ref(), settings.task()?)?,
-            params: settings.params()?,
-            top: TOP,
-            rank_by: settings.rank_by()?,
-            extras: extras.into(),
-            probe: None,
-            folder: None,
-            page: PageRequest::NONE,
-            origin: Origin::default(),
-        };
-        Ok(compare_models(&request, watch)?)
-    })?;
-    let result = PyDict::new(py);
-    result.set_item("document", compared.document.to_json())?;
-    let models = &compared.comparison.models;
-    set_graph(&result, "input", models[0].report.graphs.input())?;
-    let parts = PyList::empty(py);
-    for (at, (model, facts)) in models.iter().zip(&compared.facts).enumerate() {
-        let part = PyDict::new(py);
-        let document = compared.score_document(at, TOP, Voice::Python);
-        let document = document.map_err(|error| Failure::from(error).into_exception(py))?;
-        part.set_item("name", &model.name)?;
-        part.set_item("document", document.to_json())?;
-        set_scores(&part, &model.report)?;
-        set_facts(&part, facts)?;
-        parts.append(part)?;
-    }
-    result.set_item("models", parts)?;
-    Ok(result)
+    without_panics(|| {
+        let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
+        let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
+        let compared = asked.watched(py, |settings, watch| {
+            let request = CompareRequest {
+                data: named.on(&inputs, labels.as_ref(), settings.task()?)?,
+                params: settings.params()?,
+                top: TOP,
+                rank_by: settings.rank_by()?,
+                extras: extras.into(),
+                probe: None,
+                folder: None,
+                page: PageRequest::NONE,
+                origin: Origin::default(),
+            };
+            Ok(compare_models(&request, watch)?)
+        })?;
+        let result = PyDict::new(py);
+        result.set_item("document", compared.document.to_json())?;
+        let models = &compared.comparison.models;
+        set_graph(&result, "input", models[0].report.graphs.input())?;
+        let parts = PyList::empty(py);
+        for (at, (model, facts)) in models.iter().zip(&compared.facts).enumerate() {
+            let part = PyDict::new(py);
+            let document = compared.score_document(at, TOP, Voice::Python);
+            let document = document.map_err(|error| Failure::from(error).into_exception(py))?;
+            part.set_item("name", &model.name)?;
+            part.set_item("document", document.to_json())?;
+            set_scores(&part, &model.report)?;
+            set_facts(&part, facts)?;
+            parts.append(part)?;
+        }
+        result.set_item("models", parts)?;
+        Ok(result)
+    })
 }

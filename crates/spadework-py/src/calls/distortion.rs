@@ -10,6 +10,7 @@ use spadework_app::{DistortionRequest, distortion as measure};
 use super::Found;
 use super::score::{Model, ModelArgument};
 use crate::arrays::pairs as pair_rows;
+use crate::errors::without_panics;
 use crate::watch::Asked;
 
 /// Scores a model and measures its distortions; gives the document as JSON, and the tables.
@@ -22,28 +23,31 @@ pub(crate) fn distortion<'py>(
     all_edges: bool,
     asked: Asked<'py>,
 ) -> Found<'py> {
-    let model = Model::new(&model)?;
-    let wanted = DistortionParams::default()
-        .with_top(top)
-        .with_pairs(pairs)
-        .with_all_edges(all_edges.then_some(asked.0.sketch_error));
-    let found = asked.watched(py, |settings, watch| {
-        let request = DistortionRequest {
-            data: model.data(settings.task()?)?,
-            params: settings.params()?,
-            distortion: wanted,
-            folder: None,
-        };
-        Ok(measure(&request, watch)?)
-    })?;
-    let measured = &found.measured;
-    let result = PyDict::new(py);
-    result.set_item("document", found.document.to_json())?;
-    set_pairs(&result, measured)?;
-    let cut: Vec<i64> = measured.cut.samples().iter().map(|&p| i64::from(p)).collect();
-    result.set_item("cut", PyArray1::from_vec(py, cut))?;
-    result.set_item("edges", measured.all_edges.as_ref().map(|edges| edge_table(py, edges)).transpose()?)?;
-    Ok(result)
+    without_panics(|| {
+        let model = Model::new(&model)?;
+        let wanted = DistortionParams::default()
+            .with_top(top)
+            .with_pairs(pairs)
+            .with_all_edges(all_edges.then_some(asked.0.sketch_error));
+        let found = asked.watched(py, |settings, watch| {
+            let request = DistortionRequest {
+                data: model.data(settings.task()?)?,
+                params: settings.params()?,
+                distortion: wanted,
+                folder: None,
+            };
+            Ok(measure(&request, watch)?)
+        })?;
+        let measured = &found.measured;
+        let result = PyDict::new(py);
+        result.set_item("document", found.document.to_json())?;
+        set_pairs(&result, measured)?;
+        let cut: Vec<i64> = measured.cut.samples().iter().map(|&p| i64::from(p)).collect();
+        result.set_item("cut", PyArray1::from_vec(py, cut))?;
+        result
+            .set_item("edges", measured.all_edges.as_ref().map(|edges| edge_table(py, edges)).transpose()?)?;
+        Ok(result)
+    })
 }
 
 /// What a column of the table of pairs says of a pair.

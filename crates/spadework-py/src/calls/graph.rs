@@ -13,28 +13,30 @@ use spadework_app::{Voice, sparse_inputs};
 
 use super::Found;
 use crate::arrays::{Rows, SparseEntries, set_graph};
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 use crate::settings::Settings;
 use crate::watch::{Asked, Watch};
 
 /// The graph of some samples, connected or not: its edges and their weights.
 #[pyfunction]
 pub(crate) fn knn_graph<'py>(py: Python<'py>, samples: Rows<'py>, asked: Asked<'py>) -> Found<'py> {
-    let params = asked.0.params()?;
-    if matches!(params.graph, GraphKind::Continuous { delta } if delta > 1.0) {
-        // Its edges may lie beyond the k nearest, which are all that is searched here.
-        return Err(PyValueError::new_err(format!(
-            "`graph` must have a factor of at most 1 here, as in cknn:1, got {}",
-            params.graph
-        )));
-    }
-    let rows = samples.borrowed()?;
-    let graph = asked.watched(py, |_, watch| {
-        let samples = rows.several_samples("samples")?;
-        params.check_for(samples.len())?;
-        made(&samples, &params, watch)
-    })?;
-    edges_of(py, &graph)
+    without_panics(|| {
+        let params = asked.0.params()?;
+        if matches!(params.graph, GraphKind::Continuous { delta } if delta > 1.0) {
+            // Its edges may lie beyond the k nearest, which are all that is searched here.
+            return Err(PyValueError::new_err(format!(
+                "`graph` must have a factor of at most 1 here, as in cknn:1, got {}",
+                params.graph
+            )));
+        }
+        let rows = samples.borrowed()?;
+        let graph = asked.watched(py, |_, watch| {
+            let samples = rows.several_samples("samples")?;
+            params.check_for(samples.len())?;
+            made(&samples, &params, watch)
+        })?;
+        edges_of(py, &graph)
+    })
 }
 
 /// The graph of sparse rows (rows, columns, and the row, the column and the value of every entry), as `spadework score` makes it of a file.
@@ -44,15 +46,17 @@ pub(crate) fn sparse_knn_graph<'py>(
     samples: SparseEntries<'py>,
     asked: Asked<'py>,
 ) -> Found<'py> {
-    let params = asked.0.params()?;
-    let entries = samples.borrowed()?;
-    let graph = asked.watched(py, |_, watch| {
-        let rows = entries.rows("samples")?;
-        watch.begin(Stage::NeighborsInput);
-        let lists = rows.neighbors(Side::Input, params.input_metric, params.neighbors, watch)?;
-        Ok(Graph::from_neighbors(&lists, params.neighbors))
-    })?;
-    edges_of(py, &graph)
+    without_panics(|| {
+        let params = asked.0.params()?;
+        let entries = samples.borrowed()?;
+        let graph = asked.watched(py, |_, watch| {
+            let rows = entries.rows("samples")?;
+            watch.begin(Stage::NeighborsInput);
+            let lists = rows.neighbors(Side::Input, params.input_metric, params.neighbors, watch)?;
+            Ok(Graph::from_neighbors(&lists, params.neighbors))
+        })?;
+        edges_of(py, &graph)
+    })
 }
 
 /// The edges of a graph and their weights.
@@ -65,7 +69,7 @@ fn edges_of<'py>(py: Python<'py>, graph: &Graph) -> Found<'py> {
 /// What a reader must know of sparse inputs, by their rows, their columns and their entries.
 #[pyfunction]
 pub(crate) fn sparse_note(shape: [usize; 3], settings: Settings) -> PyResult<String> {
-    Ok(sparse_inputs("inputs", shape, &settings.params()?, Voice::Python))
+    without_panics(|| Ok(sparse_inputs("inputs", shape, &settings.params()?, Voice::Python)))
 }
 
 fn made(samples: &Samples<'_>, params: &SpadeParams, watch: &Watch) -> Result<Graph, Failure> {

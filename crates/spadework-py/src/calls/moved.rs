@@ -6,7 +6,7 @@ use spadework_app::{
 };
 
 use super::score::{SideArgument, SideData};
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 use crate::watch::Asked;
 
 /// Compares the neighborhoods of two outputs of the same samples; gives the document as JSON.
@@ -19,20 +19,25 @@ pub(crate) fn moved<'py>(
     ids: Option<Vec<String>>,
     asked: Asked<'py>,
 ) -> PyResult<String> {
-    let (before, after) = (before.data("outputs")?, after.data("against")?);
-    asked.watched(py, |settings, watch| {
-        // The inputs only say which samples these are: the outputs do as well.
-        let request = MovedRequest {
-            data: ModelData {
-                ids: ids.as_deref().map(IdSource::Given),
-                ..ModelData::new(InputSource::Array(rows(&before, "outputs")?), outputs(&before, "outputs")?)
-            },
-            against: outputs(&after, "against")?,
-            params: settings.params()?,
-            top,
-            folder: None,
-        };
-        Ok(json(&moved_samples(&request, watch)?.document))
+    without_panics(|| {
+        let (before, after) = (before.data("outputs")?, after.data("against")?);
+        asked.watched(py, |settings, watch| {
+            // The inputs only say which samples these are: the outputs do as well.
+            let request = MovedRequest {
+                data: ModelData {
+                    ids: ids.as_deref().map(IdSource::Given),
+                    ..ModelData::new(
+                        InputSource::Array(rows(&before, "outputs")?),
+                        outputs(&before, "outputs")?,
+                    )
+                },
+                against: outputs(&after, "against")?,
+                params: settings.params()?,
+                top,
+                folder: None,
+            };
+            Ok(json(&moved_samples(&request, watch)?.document))
+        })
     })
 }
 

@@ -73,16 +73,18 @@ pub(crate) fn run_model<'py>(
     threads: Option<NonZeroUsize>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Vec<Bound<'py, PyArrayDyn<f32>>>, String)> {
-    let run = feed.options()?;
-    let rows = inputs.borrowed()?;
-    let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape).collect();
-    let predicted = watched(py, threads, progress.as_ref(), |watch| {
-        let inputs = ArraySource::Rows(rows_of("inputs", rows.samples("inputs")?, &shape));
-        let request = PredictRequest { model: path, inputs, run, outputs: &feed.outputs, threads: None };
-        Ok(predict(&request, watch)?)
-    })?;
-    let arrays = predicted.outputs.iter().map(|output| array(py, output)).collect::<PyResult<_>>()?;
-    Ok((arrays, json(&predicted.notes)))
+    without_panics(|| {
+        let run = feed.options()?;
+        let rows = inputs.borrowed()?;
+        let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape).collect();
+        let predicted = watched(py, threads, progress.as_ref(), |watch| {
+            let inputs = ArraySource::Rows(rows_of("inputs", rows.samples("inputs")?, &shape));
+            let request = PredictRequest { model: path, inputs, run, outputs: &feed.outputs, threads: None };
+            Ok(predict(&request, watch)?)
+        })?;
+        let arrays = predicted.outputs.iter().map(|output| array(py, output)).collect::<PyResult<_>>()?;
+        Ok((arrays, json(&predicted.notes)))
+    })
 }
 
 fn array<'py>(py: Python<'py>, output: &Dataset) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
@@ -94,17 +96,19 @@ fn array<'py>(py: Python<'py>, output: &Dataset) -> PyResult<Bound<'py, PyArrayD
 /// What a model file says of itself.
 #[pyfunction]
 pub(crate) fn describe_model<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyDict>> {
-    let model =
-        without_panics(|| OnnxModel::open(path).map_err(|error| Failure::from(error).into_exception(py)))?;
-    let outline = model.outline();
-    let found = PyDict::new(py);
-    found.set_item("inputs", outline.inputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>())?;
-    found.set_item("outputs", outline.outputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>())?;
-    found.set_item("parameters", outline.parameters)?;
-    found.set_item("opset", outline.opset)?;
-    found.set_item("producer", &outline.producer)?;
-    let layers: Vec<(&str, &str)> =
-        outline.nodes.iter().map(|node| (node.name.as_str(), node.operator.as_str())).collect();
-    found.set_item("layers", layers)?;
-    Ok(found)
+    without_panics(|| {
+        let model = OnnxModel::open(path).map_err(|error| Failure::from(error).into_exception(py))?;
+        let outline = model.outline();
+        let found = PyDict::new(py);
+        found.set_item("inputs", outline.inputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>())?;
+        found
+            .set_item("outputs", outline.outputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>())?;
+        found.set_item("parameters", outline.parameters)?;
+        found.set_item("opset", outline.opset)?;
+        found.set_item("producer", &outline.producer)?;
+        let layers: Vec<(&str, &str)> =
+            outline.nodes.iter().map(|node| (node.name.as_str(), node.operator.as_str())).collect();
+        found.set_item("layers", layers)?;
+        Ok(found)
+    })
 }

@@ -45,26 +45,28 @@ pub(crate) fn page_of_score<'py>(
     threads: Option<NonZeroUsize>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<String> {
-    let KnownOfSamples(labels, margins, fragility, ids) = known;
-    let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
-    let margins = margins.as_ref().map(|column| column.as_slice()).transpose()?;
-    let fragility = fragility.as_ref().map(|column| column.as_slice()).transpose()?;
-    let Arrays(inputs, shape, outputs, columns) = &arrays;
-    let (inputs, outputs) = (inputs.borrowed()?, outputs.borrowed()?);
-    let output_shape = [outputs.len(), outputs.dim()];
-    watched(py, threads, progress.as_ref(), |watch| {
-        let request = ScorePageRequest {
-            document,
-            title,
-            inputs: rows_of("inputs", inputs.several_samples("inputs")?, shape),
-            outputs: rows_of("outputs", outputs.several_samples("outputs")?, &output_shape),
-            labels,
-            margins,
-            fragility,
-            columns: columns.as_deref(),
-            ids: ids.as_deref(),
-            threads,
-        };
-        Ok(page_of_arrays(&request, watch)?)
+    without_panics(|| {
+        let KnownOfSamples(labels, margins, fragility, ids) = known;
+        let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
+        let margins = margins.as_ref().map(|column| column.as_slice()).transpose()?;
+        let fragility = fragility.as_ref().map(|column| column.as_slice()).transpose()?;
+        let Arrays(inputs, shape, outputs, columns) = &arrays;
+        let (inputs, outputs) = (inputs.borrowed()?, outputs.borrowed()?);
+        let output_shape = [outputs.len(), outputs.dim()];
+        watched(py, threads, progress.as_ref(), |watch| {
+            let request = ScorePageRequest {
+                document,
+                title,
+                inputs: rows_of("inputs", inputs.several_samples("inputs")?, shape),
+                outputs: rows_of("outputs", outputs.several_samples("outputs")?, &output_shape),
+                labels,
+                margins,
+                fragility,
+                columns: columns.as_deref(),
+                ids: ids.as_deref(),
+                threads,
+            };
+            Ok(page_of_arrays(&request, watch)?)
+        })
     })
 }

@@ -8,8 +8,10 @@ use crate::watch::watched;
 /// Panics on the calling thread, or on a worker's.
 #[pyfunction]
 pub(crate) fn panic_on_purpose(py: Python<'_>, in_worker: bool) -> PyResult<()> {
-    if in_worker {
-        return watched(py, None, None, |_| panic!("on purpose"));
-    }
-    without_panics(|| panic!("on purpose"))
+    without_panics(|| {
+        if in_worker {
+            return watched(py, None, None, |_| panic!("on purpose"));
+        }
+        panic!("on purpose")
+    })
 }

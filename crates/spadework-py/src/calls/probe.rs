@@ -20,7 +20,7 @@ use super::TOP;
 use super::onnx::Feed;
 use super::score::rows_of;
 use crate::arrays::{Rows, column};
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 use crate::settings::word;
 use crate::watch::watched;
 
@@ -84,61 +84,63 @@ pub(crate) fn probe_model<'py>(
     chosen: Chosen,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (asked, task) = (chosen.probe()?, chosen.task()?);
-    let rows = inputs.borrowed()?;
-    let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape).collect();
-    let Truth(labels, target_spread) = &truth;
-    let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
-    let run = match &model {
-        Model::File(_, feed) => Some(feed.options()?),
-        Model::Function(_) => None,
-    };
-    let (found, notes) = watched(py, chosen.threads, progress.as_ref(), |watch| {
-        let mut raised = None;
-        let mut function = |rows: &Samples<'_>| match &model {
-            Model::Function(function) => {
-                by_function(function, rows).map_err(|error| failed(error, &mut raised))
+    without_panics(|| {
+        let (asked, task) = (chosen.probe()?, chosen.task()?);
+        let rows = inputs.borrowed()?;
+        let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape).collect();
+        let Truth(labels, target_spread) = &truth;
+        let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
+        let run = match &model {
+            Model::File(_, feed) => Some(feed.options()?),
+            Model::Function(_) => None,
+        };
+        let (found, notes) = watched(py, chosen.threads, progress.as_ref(), |watch| {
+            let mut raised = None;
+            let mut function = |rows: &Samples<'_>| match &model {
+                Model::Function(function) => {
+                    by_function(function, rows).map_err(|error| failed(error, &mut raised))
+                }
+                Model::File(..) => unreachable!("a file is run by the application"),
+            };
+            let request = ProbeModelRequest {
+                model: match (&model, run) {
+                    (Model::File(path, _), Some(run)) => ProbedModel::File { path, run },
+                    _ => ProbedModel::Function(&mut function),
+                },
+                inputs: rows_of("inputs", rows.samples("inputs")?, &shape),
+                labels,
+                target_spread: *target_spread,
+                task,
+                probe: asked,
+                top: TOP,
+                seed: chosen.seed,
+                threads: None,
+                folder: chosen.folder.as_deref(),
+            };
+            let found = probe(request, watch);
+            match raised {
+                Some(exception) => Err(Failure::Raised(exception)),
+                None => Ok(found?),
             }
-            Model::File(..) => unreachable!("a file is run by the application"),
+        })?;
+        let result = match &found {
+            ProbedAlone::Classes(ModelProbes { probed, document }) => {
+                let found = of_classes(py, probed)?;
+                found.set_item("document", json(document))?;
+                let mut facts = FactsDocument::default();
+                facts.set_probe(document.clone());
+                found.set_item("estimates", json(&facts.estimates))?;
+                found
+            }
+            ProbedAlone::Numbers { probed, document } => {
+                let found = of_numbers(py, probed)?;
+                found.set_item("document", json(document))?;
+                found
+            }
         };
-        let request = ProbeModelRequest {
-            model: match (&model, run) {
-                (Model::File(path, _), Some(run)) => ProbedModel::File { path, run },
-                _ => ProbedModel::Function(&mut function),
-            },
-            inputs: rows_of("inputs", rows.samples("inputs")?, &shape),
-            labels,
-            target_spread: *target_spread,
-            task,
-            probe: asked,
-            top: TOP,
-            seed: chosen.seed,
-            threads: None,
-            folder: chosen.folder.as_deref(),
-        };
-        let found = probe(request, watch);
-        match raised {
-            Some(exception) => Err(Failure::Raised(exception)),
-            None => Ok(found?),
-        }
-    })?;
-    let result = match &found {
-        ProbedAlone::Classes(ModelProbes { probed, document }) => {
-            let found = of_classes(py, probed)?;
-            found.set_item("document", json(document))?;
-            let mut facts = FactsDocument::default();
-            facts.set_probe(document.clone());
-            found.set_item("estimates", json(&facts.estimates))?;
-            found
-        }
-        ProbedAlone::Numbers { probed, document } => {
-            let found = of_numbers(py, probed)?;
-            found.set_item("document", json(document))?;
-            found
-        }
-    };
-    result.set_item("notes", json(&notes))?;
-    Ok(result)
+        result.set_item("notes", json(&notes))?;
+        Ok(result)
+    })
 }
 
 /// A failure for the application; what the function of the caller raised is kept aside.

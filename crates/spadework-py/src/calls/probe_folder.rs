@@ -41,13 +41,12 @@ impl ProbeFolder {
 
     /// What an earlier call kept.
     fn stored<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let state = guarded(py, || Ok(self.0.stored(name)))?;
-        Ok(state.map(|state| PyBytes::new(py, &state)))
+        guarded(py, || Ok(self.0.stored(name).map(|state| PyBytes::new(py, &state))))
     }
 
     /// Whether it is time to keep something again.
-    fn is_due(&self) -> bool {
-        self.0.is_due()
+    fn is_due(&self, py: Python<'_>) -> PyResult<bool> {
+        guarded(py, || Ok(self.0.is_due()))
     }
 
     /// Keeps something instead of what was kept before.

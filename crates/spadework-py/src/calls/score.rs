@@ -19,7 +19,7 @@ use spadework_report::Origin;
 
 use super::{Found, TOP};
 use crate::arrays::{BorrowedRows, Entries, LabelArrays, Rows, column, rows, set_graph};
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 use crate::settings::Settings;
 use crate::watch::Asked;
 
@@ -219,10 +219,13 @@ pub(crate) fn score<'py>(
     extras: Extras,
     asked: Asked<'py>,
 ) -> Found<'py> {
-    let model = Model::new(&model)?;
-    let scored = asked
-        .watched(py, |settings, watch| Ok(score_model(&model.request(settings, extras.into())?, watch)?))?;
-    arrays_of(py, &scored)
+    without_panics(|| {
+        let model = Model::new(&model)?;
+        let scored = asked.watched(py, |settings, watch| {
+            Ok(score_model(&model.request(settings, extras.into())?, watch)?)
+        })?;
+        arrays_of(py, &scored)
+    })
 }
 
 /// The document of a scored model as JSON, and its arrays.
@@ -270,22 +273,24 @@ pub(crate) fn check_gates<'py>(
     gates: Gates,
     asked: Asked<'py>,
 ) -> Found<'py> {
-    let model = Model::new(&model)?;
-    let checked = asked.watched(py, |settings, watch| {
-        let request = CheckRequest {
-            score: model.request(settings, AppExtras::default())?,
-            limits: gates.limits(),
-            baseline: gates.baseline(),
-            undecided_fails: gates.undecided_fails,
-            junit: None,
-            summary: None,
-        };
-        Ok(check(&request, watch)?)
-    })?;
-    let result = arrays_of(py, &checked.scored)?;
-    result.set_item("gates", json(&checked.document))?;
-    result.set_item("lines", gate_lines(&checked.document, Voice::Python))?;
-    Ok(result)
+    without_panics(|| {
+        let model = Model::new(&model)?;
+        let checked = asked.watched(py, |settings, watch| {
+            let request = CheckRequest {
+                score: model.request(settings, AppExtras::default())?,
+                limits: gates.limits(),
+                baseline: gates.baseline(),
+                undecided_fails: gates.undecided_fails,
+                junit: None,
+                summary: None,
+            };
+            Ok(check(&request, watch)?)
+        })?;
+        let result = arrays_of(py, &checked.scored)?;
+        result.set_item("gates", json(&checked.document))?;
+        result.set_item("lines", gate_lines(&checked.document, Voice::Python))?;
+        Ok(result)
+    })
 }
 
 /// Adds margins and fragility to the scores.

@@ -23,6 +23,7 @@ pub use project::{Projection, project};
 
 use std::sync::Arc;
 
+use crate::checkpoint::Identity;
 use crate::error::{Error, Result};
 use crate::neighbors::NeighborLists;
 use crate::scaling::scaled;
@@ -238,6 +239,17 @@ impl Graph {
                 .enumerate()
                 .map(move |(at, &q)| (p as u32, q, weights.map_or(1.0, |weights| weights[above + at])))
         })
+    }
+}
+
+impl Identity for Graph {
+    fn feed(&self, take: &mut dyn FnMut(&[u8])) {
+        take(&(self.nodes() as u64).to_le_bytes());
+        take(&(self.edge_count() as u64).to_le_bytes());
+        for (p, q, weight) in self.edges() {
+            take(&(u64::from(p) << 32 | u64::from(q)).to_le_bytes());
+            take(&weight.to_le_bytes());
+        }
     }
 }
 

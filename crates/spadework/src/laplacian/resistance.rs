@@ -222,14 +222,7 @@ struct Projected<'a> {
 impl Identity for Projected<'_> {
     fn feed(&self, take: &mut dyn FnMut(&[u8])) {
         let bytes = |(p, q): (u32, u32)| (u64::from(p) << 32 | u64::from(q)).to_le_bytes();
-        for graph in self.graphs {
-            take(&(graph.nodes() as u64).to_le_bytes());
-            take(&(graph.edge_count() as u64).to_le_bytes());
-            for (p, q, weight) in graph.edges() {
-                take(&bytes((p, q)));
-                take(&weight.to_le_bytes());
-            }
-        }
+        self.graphs.iter().for_each(|graph| graph.feed(take));
         self.pairs.iter().for_each(|&pair| take(&bytes(pair)));
     }
 }

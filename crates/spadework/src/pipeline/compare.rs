@@ -8,7 +8,7 @@ use super::graphs::ModelSides;
 use super::models::{Model, ModelSet};
 use super::params::SpadeParams;
 use super::report::SpadeReport;
-use super::steps::report_of;
+use super::resumed_spectrum::report_of;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::samples::PairedSamples;

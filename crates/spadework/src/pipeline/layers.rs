@@ -13,7 +13,7 @@ use super::graphs::{
 };
 use super::params::SpadeParams;
 use super::report::{Diagnostics, SpadeReport};
-use super::steps::report_of;
+use super::resumed_spectrum::report_of;
 use crate::eigen::Enclosure;
 use crate::error::{Error, Result};
 use crate::graph::{Connection, SearchedSide, SideConnection, SideSamples};

@@ -18,6 +18,7 @@ mod neighbor_graph;
 mod params;
 mod reference;
 mod report;
+mod resumed_spectrum;
 mod search_cache;
 mod shared_search;
 mod sparsify;

@@ -2,8 +2,9 @@
 
 use super::params::SpadeParams;
 use super::report::SpadeReport;
+use super::resumed_spectrum::report_of;
 use super::search_cache::SearchCache;
-use super::steps::{made_graphs, report_of};
+use super::steps::made_graphs;
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::samples::PairedSamples;

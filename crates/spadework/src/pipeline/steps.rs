@@ -14,7 +14,7 @@ use crate::eigen::{EigenProblem, GeneralizedEigenpairs};
 use crate::error::Result;
 use crate::graph::GraphPair;
 use crate::laplacian::SketchParams;
-use crate::monitor::{Monitor, Stage, check_cancelled};
+use crate::monitor::{Monitor, Stage};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
 use crate::threads::with_threads;
 
@@ -203,11 +203,4 @@ fn check_range(graphs: &GraphPair, scores: &EdgeScores) -> Result<()> {
         .copied()
         .fold(0.0, |largest: f64, score| if score.is_nan() { f64::INFINITY } else { largest.max(score) });
     if largest.is_normal() { Ok(()) } else { Err(graphs.weight_range()) }
-}
-
-/// Steps (b) and (c) of one model among several, on the threads of the caller.
-pub(super) fn report_of(graphs: ModelGraphs, monitor: &dyn Monitor) -> Result<SpadeReport> {
-    let spectrum = solved(&graphs.graphs, &graphs.diagnostics.params, monitor)?;
-    check_cancelled(monitor)?;
-    scores_step(graphs, spectrum, monitor)
 }

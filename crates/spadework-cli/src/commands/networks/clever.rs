@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Instant;
 
+use spadework::error::Readable;
 use spadework_document::clever::{CleverDocument, CleverSampleDocument, SCHEMA};
 use spadework_io::output::{CsvTable, OutputDir, optional_field, write_bytes};
 use spadework_nn::clever::{CleverParams, CleverScore, Estimate, clever};
@@ -153,15 +154,15 @@ fn table(scores: &[CleverSampleDocument]) -> String {
             &sample.index as &dyn Display,
             &sample.label,
             &sample.class,
-            &sample.score,
+            &Readable(sample.score),
             &sample.target,
-            &sample.margin,
-            &sample.lipschitz,
-            &sample.largest,
+            &Readable(sample.margin),
+            &Readable(sample.lipschitz),
+            &Readable(sample.largest),
             &sample.estimate,
-            &optional_field(sample.shape),
-            &optional_field(sample.distance),
-            &optional_field(sample.p_value),
+            &optional_field(sample.shape.map(Readable)),
+            &optional_field(sample.distance.map(Readable)),
+            &optional_field(sample.p_value.map(Readable)),
             &sample.seconds,
         ]);
     }
