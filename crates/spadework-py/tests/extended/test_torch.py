@@ -10,7 +10,7 @@ import pytest
 import spadework
 import spadework.torch
 import torch
-from spadework._arrays import as_rows
+from spadework._arrays import as_rows, as_samples
 from spadework import _cuda_neighbors
 from spadework.torch import PerturbationBudget, collect_outputs, knn_graph, layer_outputs, pgd
 from torch.utils.data import DataLoader, TensorDataset
@@ -324,3 +324,18 @@ def test_the_largest_number_is_found_by_parts(shape, monkeypatch):
     assert spadework.torch._largest(samples) == float(samples.abs().max())
     samples[1] = float("nan")
     assert np.isnan(spadework.torch._largest(samples))
+
+
+def test_brain_floating_point_is_searched_by_its_bits():
+    samples = torch.randn(120, 3, 4, generator=torch.Generator().manual_seed(4)).bfloat16()
+    rows = as_samples(samples, "samples")
+    assert rows.dtype == np.uint16 and rows.shape == (120, 12)
+    assert rows.ctypes.data == samples.data_ptr()
+    for neighbors in [1, 5]:
+        graph = spadework.knn_graph(samples, neighbors=neighbors, verbose=False)
+        assert (graph != spadework.knn_graph(samples.float(), neighbors=neighbors, verbose=False)).nnz == 0
+    # Columns that do not follow one another are copied, and a parameter has no gradient here.
+    turned = torch.nn.Parameter(samples.reshape(120, 12).T.contiguous().T)
+    assert np.array_equal(as_samples(turned, "samples"), rows)
+    for samples, rows in [(samples.half(), np.float16), (samples.to(torch.int8), np.int8)]:
+        assert as_samples(samples, "samples").dtype == rows
