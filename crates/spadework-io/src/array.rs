@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn narrow_numbers_stay_what_they_are_and_stand_for_the_same_ones() {
-        let bytes: Vec<u8> = (0..12).map(|at| at * 37 % 120).collect();
+        let bytes: Vec<u8> = (0..12_u32).map(|at| (at * 37 % 120) as u8).collect();
         for element in [Element::U8, Element::I8, Element::I16, Element::F16, Element::Bf16] {
             for (layout, endian) in [
                 (Layout::RowMajor, Endian::Little),

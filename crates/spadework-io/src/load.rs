@@ -441,7 +441,11 @@ mod tests {
         for (dtype, size) in
             [("U8", 1), ("I8", 1), ("I16", 2), ("F16", 2), ("BF16", 2), ("F32", 4), ("F64", 8)]
         {
-            let bytes: Vec<u8> = (0..8 * size).map(|at| (at * 37 % 120) as u8).collect();
+            let bytes: Vec<u8> = match size {
+                4 => (0..8_u8).flat_map(|at| f32::from(at).to_le_bytes()).collect(),
+                8 => (0..8_u8).flat_map(|at| f64::from(at).to_le_bytes()).collect(),
+                _ => (0..8 * size).map(|at| (at * 37 % 120) as u8).collect(),
+            };
             std::fs::write(&path, tensors(dtype, &bytes)).unwrap();
             let wide =
                 Values::from(safetensors::parse(&tensors(dtype, &bytes), Some("a"), "x").unwrap().numbers());
