@@ -115,7 +115,10 @@ fn what_will_not_fit_is_said_at_the_start_by_every_command() {
     let scene = Scene::with_network();
     let (samples, words) =
         (300_000, ["needs about", "are available: the run may be stopped", "use fewer samples"]);
-    scene.write("x.npy", npy("|u1", false, &[samples, 4], &Random::new(3).whole(samples * 4, 255)));
+    for (name, seed) in [("x.npy", 3), ("y.npy", 4)] {
+        let values = Random::new(seed).whole(samples * 4, 255);
+        scene.write(name, npy("|u1", false, &[samples, 4], &values));
+    }
     let call = |command: &str| {
         let script = format!("ulimit -v 2000000; {ONE_ARENA} \"$SW\" {command} -k 100000 --inputs x.npy");
         let (code, stderr) = shell(&scene, &script);
@@ -125,8 +128,8 @@ fn what_will_not_fit_is_said_at_the_start_by_every_command() {
         assert_holds(note, &words);
         assert!(note.starts_with("note: ") && error.contains("of memory"), "{stderr}");
     };
-    for command in ["score", "compare", "sweep", "graphs", "graph --out result"] {
-        call(&format!("{command} --outputs x.npy"));
+    for command in ["score", "compare --outputs x.npy", "sweep", "graphs", "graph --out result"] {
+        call(&format!("{command} --outputs y.npy"));
     }
     call("layers --model mlp.onnx");
 }
