@@ -17,8 +17,12 @@ TITLES = dict(
     whole="`spadework score`, from files to scores written",
     onnx="Outputs of a model, one thread",
     million="A million samples of 128 numbers (clusters), k = 10, two threads",
+    tenmillion="Ten million samples of 64 numbers (clusters), k = 10, two threads",
     scale="Cost against the number of samples (clusters, 64 numbers per row, r = 2)",
 )
+
+# Neighbors: what their tables say of memory includes the data, in the type that a program takes them in.
+WITH_PEAK = ("knn", "cosine", "pixels", "million", "tenmillion")
 
 # Linear work, which the cost against n is compared with.
 YARDSTICK = "SciPy, one product with L_X"
@@ -63,8 +67,8 @@ def markdown(document):
         "",
         "*CPU s* is the CPU time of the process in seconds, user and system together, with one thread. Loading and importing are",
         "excluded, unless a row says otherwise. Each figure is the best of up to three repeats. *Memory* is what the work needed",
-        "in addition to the data. *Times ours* is how much more CPU time a program took than Spadework in the same run. *Agrees*",
-        "says how the result compares with ours.",
+        "in addition to the data, *peak* the most that the whole process had, with the data and the program. *Times ours* is how",
+        "much more CPU time a program took than Spadework in the same run. *Agrees* says how the result compares with ours.",
         "",
         "![CPU time of the peers as a multiple of ours](benchmarks.svg)",
         "",
@@ -88,13 +92,15 @@ def markdown(document):
             lines += ["The product of L_X with four vectors, with the nodes in the order of the samples, is the yardstick. Its work is linear in n."]
             lines += ["If its time grows faster than n, the cause is the memory of this machine.", ""]
         lines += remarks(document, section, "before")
-        lines += ["| data | program | CPU s | wall s | memory MiB | times ours | agrees |"]
-        lines += ["| --- | --- | ---: | ---: | ---: | ---: | --- |"]
+        has_peak = section in WITH_PEAK
+        lines += [f"| data | program | CPU s | wall s | memory MiB |{' peak MiB |' * has_peak} times ours | agrees |"]
+        lines += [f"| --- | --- | ---: | ---: | ---: |{' ---: |' * has_peak} ---: | --- |"]
         for row in rows:
             times = "" if row["ours"] or not row.get("times") else f"{number(row['times'])}×"
             name = f"**{row['program']}**" if row["ours"] else row["program"]
-            memory = "" if row["grown_mib"] is None else f"{row['grown_mib']:,.0f}"
-            cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), memory, times, row["note"])
+            of_memory = ["grown_mib", "peak_mib"][: 1 + has_peak]
+            memory = ["" if row[field] is None else f"{row[field]:,.0f}" for field in of_memory]
+            cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), *memory, times, row["note"])
             lines.append("| " + " | ".join(cells) + " |")
         lines += remarks(document, section, "after")
     lines += gpu_neighbors()

@@ -119,6 +119,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let normalizes = data.run.normalization.is_some();
     let is_run = data.models.iter().any(|(_, source)| source.is_model());
     suspicions::about_inputs(&sides.input, sides.known.labels_name, is_run && !normalizes, params, &session);
+    sides.about_memory(params, &session);
 
     let mut comparison = compare_models(&sides.set, params, &Resuming::new(&session, String::new))
         .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;

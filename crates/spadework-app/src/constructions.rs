@@ -21,7 +21,7 @@ use crate::sides::with_sides;
 use crate::tables::csv_field;
 use crate::usage::Usage;
 use crate::wording::NoteCode;
-use crate::{json, notes};
+use crate::{json, notes, room};
 
 /// A request to compare ways of making graphs.
 #[derive(Debug, Clone)]
@@ -58,6 +58,7 @@ pub fn graphs(
             return Err(Usage::RowsNeeded { by: "making graphs in several ways" }.into());
         };
         plain.check_for(pair.len())?;
+        room::about_memory(&sides.input, &[&sides.output], &plain, &session);
         Ok(ConstructionsDocument {
             schema: SCHEMA.to_owned(),
             samples: pair.len(),

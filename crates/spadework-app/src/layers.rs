@@ -13,7 +13,7 @@ use spadework_io::{Labels, load_watched};
 use spadework_model::{ByLibrary, OnnxModel, RunOptions};
 use spadework_report::{Origin, layers_charts, layers_page};
 
-use self::activations::{Activations, chosen_layers};
+use self::activations::{Activations, HELD_BYTES, chosen_layers};
 use crate::failure::{Failure, Subject};
 use crate::model_runner;
 use crate::observer::{Observer, Session};
@@ -23,7 +23,7 @@ use crate::side_view::{Array, SideView};
 use crate::tables::{self, TableFormat, TableOf};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
-use crate::{labels, notes, printable};
+use crate::{labels, notes, printable, room};
 
 /// Which layers of a network are scored.
 #[derive(Debug, Clone)]
@@ -56,11 +56,14 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
     let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer);
     let model = OnnxModel::open(request.model)?;
+    room::about_loading(request.inputs, &session);
     let array = Array::Dataset(load_watched(request.inputs, session.monitor())?);
     let inputs = SideView::of_array(&array)?;
     let (layers, by) = layers_of(request, &model, &inputs, &session)?;
     inputs.check_length()?;
     let Some(samples) = inputs.samples() else { return Err(Usage::UnknownArrays.into()) };
+    let dims = layers.iter().map(|layer| layer.dim);
+    room::about_layers(&inputs, dims, HELD_BYTES as u64, params, &session)?;
     let mut activations = Activations {
         model: &model,
         layers: &layers,

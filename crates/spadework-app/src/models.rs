@@ -16,7 +16,7 @@ use crate::places::here;
 use crate::side_view::SideView;
 use crate::sides::{InputView, Inputs, Outputs};
 use crate::usage::Usage;
-use crate::{labels, notes};
+use crate::{labels, notes, room};
 
 /// The outputs of every model, in the order given.
 #[derive(Debug)]
@@ -123,6 +123,11 @@ impl<'s> ModelSides<'s> {
     /// Digests of the inputs and of the outputs of every model.
     pub(crate) fn digests(&self) -> Vec<&str> {
         [&self.input].into_iter().chain(&self.outputs).map(SideView::digest).collect()
+    }
+
+    /// Says where there is less memory than they need.
+    pub(crate) fn about_memory(&self, params: &SpadeParams, session: &Session<'_>) {
+        room::about_memory(&self.input, &self.outputs.iter().collect::<Vec<_>>(), params, session);
     }
 
     pub(crate) fn label_ids(&self) -> Option<&[i64]> {

@@ -69,7 +69,8 @@ pub fn plan(request: &ScoreRequest<'_>, observer: &dyn Observer) -> Result<PlanD
     let half = every_other(tried.len());
     let half = trial(&rows.samples.rows(&half)?, &made.rows(&half)?, params, &session)?;
     let growth = Growth { tried: tried.len(), samples: all.len() };
-    let needs = Needs::of(&rows.samples, &made, all.len(), params);
+    let search = growth.search(params, &half.timings, &whole.timings);
+    let needs = Needs::of(&rows.samples, &[&made], all.len(), &params.clone().with_search(search));
     Ok(PlanDocument {
         schema: SCHEMA.to_owned(),
         samples: all.len(),
@@ -88,7 +89,7 @@ pub fn plan(request: &ScoreRequest<'_>, observer: &dyn Observer) -> Result<PlanD
             total: needs.total(),
             available: available_bytes(),
         },
-        search: growth.search(params, &half.timings, &whole.timings).to_string(),
+        search: search.to_string(),
         connectivity: PlannedConnectivity {
             output_components: whole.connection.output.components_found,
             neighbors_used: whole.connection.used,

@@ -277,7 +277,7 @@ impl<'w> Walk<'w> {
         addition.check(sides.pair.len())?;
         let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
         suspicions::about_inputs(&sides.input, sides.known.labels_name, is_run_as_given, params, session);
-        room::about_memory(sides, params, session);
+        room::about_memory(&sides.input, &[&sides.output], params, session);
         Ok(())
     }
 

@@ -29,7 +29,7 @@ use crate::resume::Resuming;
 use crate::side_view::{Array, SideView};
 use crate::usage::{NeedsDense, Usage};
 use crate::wording::{NoteCode, Voice};
-use crate::{labels, notes};
+use crate::{labels, notes, room};
 
 /// The inputs of a model: an array, or a graph that is read or made once the number of samples is known.
 #[derive(Debug)]
@@ -84,6 +84,7 @@ impl<'a> Inputs<'a> {
                     let needs_dense = needs_dense.or(corruption.map(|_| NeedsDense::Option("corruption")));
                     return Ok(Self::Sparse(Box::new(SparseInputs::new(name, rows, needs_dense, params)?)));
                 }
+                room::about_loading(name, session);
                 let monitor = session.monitor();
                 with_threads(params.threads, || Ok::<_, Failure>(load_watched(name, monitor)?))?
             }
@@ -232,6 +233,7 @@ impl<'a> Outputs<'a> {
             OutputSource::Model(file) => Self::of_model(file, runner)?,
             OutputSource::Array(ArraySource::Named(file)) if is_model(file) => Self::of_model(file, runner)?,
             OutputSource::Array(ArraySource::Named(name)) => {
+                room::about_loading(name, runner.session);
                 Self::Array { array: Array::Dataset(load(name)?), run: None }
             }
             OutputSource::Graph(source) => {

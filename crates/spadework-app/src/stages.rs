@@ -30,7 +30,7 @@ use crate::tables::TableFormat;
 use crate::usage::{OtherStage, Usage};
 use crate::verdict::verdict;
 use crate::wording::NoteCode;
-use crate::{labels, notes};
+use crate::{labels, notes, room};
 
 /// A request for the first stage: graphs.
 #[derive(Debug, Clone)]
@@ -72,6 +72,8 @@ pub fn make_graphs(
     let _lock = FolderLock::acquire(request.result)?;
     let session = Session::new(observer).keeping_parts(Some(request.result));
     let (graphs, document, files) = with_sides(data, params, &session, |sides| {
+        // Eigenpairs are found in another stage.
+        room::about_memory(&sides.input, &[&sides.output], &params.clone().with_eigenpairs(0), &session);
         let store = Store::of_result(request.result, request.force, &session)?.with_sides(sides);
         let graphs = graphs_of(&sides.pair, params, &store, &Resuming::new(&session, String::new))
             .map_err(|failure| failure.with_params(params))?;

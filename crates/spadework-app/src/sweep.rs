@@ -65,6 +65,8 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, params.output_metric, &session)?;
+    let most = neighbors.iter().copied().max().unwrap_or(params.neighbors);
+    sides.about_memory(&params.clone().with_neighbors(most), &session);
 
     let sweep = sweep_models(&sides.set, neighbors, params, session.monitor())
         .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;

@@ -1,6 +1,7 @@
 //! An array as it is stored in a file: shape, element type, order and bytes, not yet converted.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use spadework::samples::Values;
 
@@ -50,6 +51,15 @@ impl Description {
         Ok(values.saturating_mul(element.size().max(element.kept_size(is_column))))
     }
 
+    /// Bytes that the values take as samples, and before as they were read, where that is another copy.
+    pub(crate) fn loaded_len(&self, is_unpacked: bool, name: &str) -> Result<usize> {
+        let read = self.byte_len(name)?;
+        let loaded = read / self.element.size() * self.element.loaded_size();
+        let is_moved =
+            self.element == Element::U8 && (self.layout == Layout::RowMajor || self.shape.len() < 2);
+        Ok(if is_unpacked && !is_moved { loaded.saturating_add(read) } else { loaded })
+    }
+
     /// Whether the bytes are what this machine would hold in memory for rows that the core takes as they are.
     pub(crate) fn is_native_rows(&self) -> bool {
         let contiguous = self.layout == Layout::RowMajor || self.shape.len() == 1;
@@ -86,12 +96,45 @@ impl<'a> RawArray<'a> {
         &self.description.shape
     }
 
-    /// The values as the core takes them, row after row. Rows of bytes stay bytes; the bytes of other types need not lie where numbers may.
-    pub(crate) fn values(&self) -> Values<'static> {
-        match self.description.element {
-            Element::U8 if self.description.is_native_rows() => Values::U8(self.bytes.to_vec().into()),
-            _ => self.numbers().into(),
+    /// The values as the core takes them, row after row. Types of at most two bytes that it knows stay what they are; the bytes of the
+    /// others need not lie where numbers may.
+    pub(crate) fn into_values(self) -> Values<'static> {
+        let Description { element, endian, layout, shape } = &self.description;
+        let is_by_rows = *layout == Layout::RowMajor || shape.len() < 2;
+        if *element == Element::U8 && is_by_rows {
+            // What was unpacked is not copied.
+            return Values::U8(self.bytes.into_owned().into());
         }
+        let Some(values) = element.narrow(&self.bytes, *endian) else { return self.numbers().into() };
+        if is_by_rows {
+            return values;
+        }
+        match values {
+            Values::U8(values) => Values::U8(to_row_major(&values, shape).into()),
+            Values::I8(values) => Values::I8(to_row_major(&values, shape).into()),
+            Values::I16(values) => Values::I16(to_row_major(&values, shape).into()),
+            Values::F16(values) => Values::F16(to_row_major(&values, shape).into()),
+            Values::Bf16(values) => Values::Bf16(to_row_major(&values, shape).into()),
+            wide @ (Values::F32(_) | Values::F64(_)) => wide,
+        }
+    }
+
+    /// Where the values lie in the file that they were parsed from, if they are there as memory would hold them: rows in the
+    /// machine's order, at a multiple of their size.
+    pub(crate) fn place_in(&self, file: &[u8]) -> Option<Range<usize>> {
+        let Cow::Borrowed(bytes) = self.bytes else { return None };
+        let is_taken = self.description.is_native_rows() && self.description.element.values(bytes).is_some();
+        let start = bytes.as_ptr().addr().checked_sub(file.as_ptr().addr())?;
+        let place = start..start + bytes.len();
+        (is_taken && file.get(place.clone()).is_some()).then_some(place)
+    }
+
+    pub(crate) fn element(&self) -> Element {
+        self.description.element
+    }
+
+    pub(crate) fn description(&self) -> &Description {
+        &self.description
     }
 
     /// The same converted to floating point.
@@ -229,17 +272,32 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_bytes_stay_bytes() {
-        let bytes = |layout| {
-            let description = Description { element: Element::U8, ..describe(&[2, 2], layout) };
-            RawArray::new(description, vec![0, 51, 102, 255], "x").unwrap()
-        };
-        let rows = bytes(Layout::RowMajor);
-        assert!(matches!(rows.values(), Values::U8(values) if *values == [0, 51, 102, 255]));
-        let Numbers::F32(numbers) = rows.numbers() else { panic!("converted") };
-        assert!(rows.values().all_doubles().iter().copied().eq(numbers.into_iter().map(f64::from)));
-        let columns = bytes(Layout::ColumnMajor).values();
-        assert!(matches!(columns, Values::F32(values) if *values == [0.0, 102.0 / 255.0, 51.0 / 255.0, 1.0]));
+    fn narrow_numbers_stay_what_they_are_and_stand_for_the_same_ones() {
+        let bytes: Vec<u8> = (0..12_u32).map(|at| (at * 37 % 120) as u8).collect();
+        for element in [Element::U8, Element::I8, Element::I16, Element::F16, Element::Bf16] {
+            for (layout, endian) in [
+                (Layout::RowMajor, Endian::Little),
+                (Layout::RowMajor, Endian::Big),
+                (Layout::ColumnMajor, Endian::Little),
+                (Layout::ColumnMajor, Endian::Big),
+            ] {
+                let shape = vec![2, 3 * 2 / element.size()];
+                let description = Description { shape, element, endian, layout };
+                // From an odd address, where no number of two bytes may lie, and unpacked.
+                let shifted = [&[0], &bytes[..]].concat();
+                let borrowed = RawArray::new(description.clone(), &shifted[1..], "x").unwrap();
+                let unpacked = RawArray::new(description, bytes.clone(), "x").unwrap();
+                let Numbers::F32(numbers) = borrowed.numbers() else { panic!("converted") };
+                for array in [borrowed, unpacked] {
+                    let values = array.into_values();
+                    assert_eq!(values.bytes(), 12, "{element:?} {layout:?} {endian:?}");
+                    assert!(values.all_doubles().iter().copied().eq(numbers.iter().copied().map(f64::from)));
+                }
+            }
+        }
+        let wide = Description { element: Element::U16, ..describe(&[2], Layout::RowMajor) };
+        let wide = RawArray::new(wide, vec![1, 0, 255, 255], "x").unwrap();
+        assert!(matches!(wide.into_values(), Values::F32(values) if *values == [1.0, 65535.0]));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A loaded array with its name, shape and labels.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use spadework::Samples;
@@ -8,7 +9,6 @@ use spadework::samples::Values;
 use crate::array::{RawArray, checked_product};
 use crate::element::{Element, Numbers};
 use crate::error::{Error, Result};
-use crate::formats::npy;
 use crate::labels::Labels;
 use crate::mapping::FileBytes;
 use crate::table::Table;
@@ -44,18 +44,18 @@ pub struct Dataset {
 #[derive(Debug)]
 enum Store {
     Owned(Values<'static>),
-    /// Values of a mapped file, from `offset` to its end, in the machine's own order.
+    /// Values at a place of a mapped file, in the machine's own order.
     Mapped {
         file: FileBytes,
-        offset: usize,
+        place: Range<usize>,
         element: Element,
     },
 }
 
 impl Dataset {
-    pub(crate) fn from_raw(array: &RawArray<'_>, name: &str) -> Result<Self> {
+    pub(crate) fn from_raw(array: RawArray<'_>, name: &str) -> Result<Self> {
         array.check_exact(name)?;
-        Ok(Self::from_values(array.shape().to_vec(), array.values(), name))
+        Ok(Self::from_values(array.shape().to_vec(), array.into_values(), name))
     }
 
     /// Numbers that were computed: `len` samples of one shape.
@@ -90,32 +90,28 @@ impl Dataset {
         }
     }
 
-    /// A NumPy file. A mapped one is borrowed where it holds rows as memory would, and converted otherwise.
-    pub(crate) fn from_npy(file: FileBytes, name: &str) -> Result<Self> {
-        let array = npy::parse(&file, name)?;
-        let (description, values) = npy::split(&file, name)?;
+    /// An array that `parse` finds in a file. In a mapped one it is borrowed where it holds rows as memory would, and converted
+    /// otherwise.
+    pub(crate) fn from_file(
+        file: FileBytes,
+        name: &str,
+        parse: impl FnOnce(&[u8]) -> Result<RawArray<'_>>,
+    ) -> Result<Self> {
+        let array = parse(&file)?;
         // NumPy pads its header so that values are aligned; other writers need not.
-        let aligned = description.element.values(values).is_some();
-        if !(file.is_mapped() && description.is_native_rows() && aligned) {
-            let converted = Self::from_raw(&array, name)?;
+        let Some(place) = array.place_in(&file).filter(|_| file.is_mapped()) else {
+            let converted = Self::from_raw(array, name)?;
             file.check_unchanged()?;
             return Ok(converted);
-        }
-        let (offset, element) = (file.len() - values.len(), description.element);
-        let shape = description.shape;
-        Ok(Self {
-            name: name.to_owned(),
-            shape,
-            store: Store::Mapped { file, offset, element },
-            labels: None,
-            columns: None,
-            are_checked: OnceLock::new(),
-        })
+        };
+        let (shape, element) = (array.shape().to_vec(), array.element());
+        let store = Store::Mapped { file, place, element };
+        Ok(Self { store, ..Self::from_values(shape, Values::U8((&[]).into()), name) })
     }
 
     /// Bytes of a mapped file, as many as the shape says.
     pub(crate) fn from_mapped_bytes(shape: Vec<usize>, file: FileBytes, name: &str) -> Self {
-        let store = Store::Mapped { file, offset: 0, element: Element::U8 };
+        let store = Store::Mapped { place: 0..file.len(), file, element: Element::U8 };
         Self { store, ..Self::from_values(shape, Values::U8((&[]).into()), name) }
     }
 
@@ -263,8 +259,8 @@ impl Store {
         match self {
             Store::Owned(values) => values.view(),
             // Checked when it was mapped, so this never falls back; an empty slice would be refused by its length.
-            Store::Mapped { file, offset, element } => {
-                let bytes = file.get(*offset..).unwrap_or_default();
+            Store::Mapped { file, place, element } => {
+                let bytes = file.get(place.clone()).unwrap_or_default();
                 element.values(bytes).unwrap_or(Values::U8((&[]).into()))
             }
         }
@@ -294,6 +290,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::formats::npy;
     use crate::output::write_npy;
     use crate::testing::turn;
 
@@ -305,7 +302,9 @@ mod tests {
         let paths = ["x-1.npy", "x-2.npy"].map(|name| folder.path().join(name));
         let mapped = |path: &Path| {
             write_npy(path, &[2, 3], &[0.5_f32; 6][..]).unwrap();
-            let array = Dataset::from_npy(FileBytes::open(path, 1).unwrap(), "x").unwrap();
+            let array =
+                Dataset::from_file(FileBytes::open(path, 1).unwrap(), "x", |bytes| npy::parse(bytes, "x"))
+                    .unwrap();
             assert!(array.is_mapped());
             array
         };

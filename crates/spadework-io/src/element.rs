@@ -2,13 +2,13 @@
 //!
 //! | element | becomes |
 //! | --- | --- |
-//! | u8 | f32, divided by 255: bytes are pixels; rows of them stay u8 and stand for the same numbers |
+//! | u8 | f32, divided by 255: bytes are pixels |
 //! | i8, i16, f16, bf16, u16, bool | f32, exactly |
 //! | f32 | f32 |
 //! | i32, u32, i64, u64, f64 | f64 |
 //!
-//! In mapped files u8, i8, i16, f16, bf16, f32 and f64 stay what they are ([`Element::values`]), and stand for the same
-//! numbers.
+//! Samples of u8, i8, i16, f16 and bf16 stay what they are ([`Element::narrow`]) and stand for the same numbers. So do those of mapped
+//! files, which are not copied ([`Element::values`]).
 
 use bytemuck::{AnyBitPattern, try_cast_slice};
 use half::slice::HalfBitsSliceExt;
@@ -109,6 +109,29 @@ impl Element {
             Element::F32 => cast(bytes).map(Values::F32),
             Element::F64 => cast(bytes).map(Values::F64),
             Element::Bool | Element::U16 | Element::U32 | Element::U64 | Element::I32 | Element::I64 => None,
+        }
+    }
+
+    /// Elements of at most two bytes that the core takes as they are, in memory of their own and in the machine's order; `None` of
+    /// all others.
+    pub(crate) fn narrow(self, bytes: &[u8], endian: Endian) -> Option<Values<'static>> {
+        Some(match self {
+            Element::U8 => Values::U8(bytes.to_vec().into()),
+            Element::I8 => Values::I8(bytes.iter().map(|&b| b.cast_signed()).collect()),
+            Element::I16 => Values::I16(decode(bytes, endian, i16::from_le_bytes).into()),
+            Element::F16 => Values::F16(decode(bytes, endian, f16::from_le_bytes).into()),
+            Element::Bf16 => Values::Bf16(decode(bytes, endian, bf16::from_le_bytes).into()),
+            _ => return None,
+        })
+    }
+
+    /// Bytes of one element as samples have it.
+    pub(crate) fn loaded_size(self) -> usize {
+        match self {
+            Element::U8 | Element::I8 => 1,
+            Element::I16 | Element::F16 | Element::Bf16 => 2,
+            Element::Bool | Element::U16 | Element::F32 => 4,
+            Element::U32 | Element::U64 | Element::I32 | Element::I64 | Element::F64 => 8,
         }
     }
 

@@ -138,7 +138,7 @@ fn check_raw(array: Result<RawArray<'_>>) {
     let count = checked_product(array.shape());
     assert_eq!(count, Some(array.numbers().len()), "as many values as the shape says");
     let _ = array.labels("fuzz");
-    let _ = Dataset::from_raw(&array, "fuzz").map(|dataset| dataset.samples().is_ok());
+    let _ = Dataset::from_raw(array, "fuzz").map(|dataset| dataset.samples().is_ok());
 }
 
 fn check_table(table: Result<Table>) {

@@ -66,7 +66,9 @@ pub use graph_file::load_graph;
 pub use image_size::ImageSize;
 pub use kept_table::read_column;
 pub use labels::Labels;
-pub use load::{arrays_in, load, load_bytes, load_ids, load_labels, load_numbers, load_watched};
+pub use load::{
+    arrays_in, load, load_bytes, load_ids, load_labels, load_numbers, load_watched, loaded_bytes,
+};
 pub use mapping::{FileBytes, check_mapped_files, check_regular, mapped_file_at, read_file, read_regular};
 pub use source::{default_name, names_array};
 pub use sparse_file::load_sparse;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use spadework::{Monitor, Silent};
 
-use crate::array::RawArray;
+use crate::array::{Description, RawArray};
 use crate::dataset::Dataset;
 use crate::element::Numbers;
 use crate::error::{Error, Format, Result, begins};
@@ -22,7 +22,8 @@ use crate::{cinic, digits, named};
 /// `images:DIR`, `digits`; `x-*.npy` are all files of such a name as one array, and `x.csv?drop=a,b` are all columns but some.
 ///
 /// A NumPy file of 4 MiB or more that holds rows of `uint8`, `int8`, `int16`, `float16`, `float32` or `float64` is mapped, not
-/// read: no other program may change it as long as the [`Dataset`] exists.
+/// read, and so is a safetensors file of these or `bfloat16`: no other program may change it as long as the [`Dataset`] exists.
+/// Numbers of one or two bytes stay what they are in all other files of arrays too, except for `uint16`.
 ///
 /// # Errors
 /// When there is no such file, its format is unknown, or its content does not follow the format.
@@ -36,6 +37,42 @@ pub fn load(argument: &str) -> Result<Dataset> {
 /// As [`load`], and when the monitor stops the work.
 pub fn load_watched(argument: &str, monitor: &dyn Monitor) -> Result<Dataset> {
     load_mapping_from(argument, MAP_FROM, monitor)
+}
+
+/// Bytes of memory that [`load`] would take for the array that a user's argument names, by the headers of its files. `None` if it
+/// would be mapped, if the file is small, if the format has no header that says so, or if it cannot be loaded, which [`load`] reports.
+pub fn loaded_bytes(argument: &str) -> Option<u64> {
+    match resolve(argument).ok()? {
+        Source::File { path, key } => loaded_bytes_of_file(&path, key, argument),
+        // Parts are put together in memory, as they lie in the files.
+        Source::Parts { paths } => {
+            Some(paths.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum())
+        }
+        Source::Table { .. } | Source::Named { .. } | Source::Images { .. } | Source::Cinic { .. } => None,
+        Source::Digits => None,
+    }
+}
+
+fn loaded_bytes_of_file(path: &Path, key: Option<&str>, name: &str) -> Option<u64> {
+    let file = FileBytes::open(path, MAP_FROM).ok().filter(FileBytes::is_mapped)?;
+    let in_file = |array: RawArray<'_>| match array.place_in(&file) {
+        Some(_) => Ok(None),
+        None => array.description().loaded_len(false, name).map(Some),
+    };
+    let is_packed = file.starts_with(GZIP_MAGIC);
+    let unpacked = |description: Description| description.loaded_len(true, name).map(Some);
+    let bytes = match detect(path, &file, name).ok()? {
+        Format::Npy if is_packed => {
+            npy::read_description(&mut Gunzip::new(&file), name, |cause| gzip_error(cause, name))
+                .and_then(unpacked)
+        }
+        Format::Npy => npy::parse(&file, name).and_then(in_file),
+        Format::Safetensors => safetensors::parse(&file, key, name).and_then(in_file),
+        Format::Npz => npz::describe(&file, key, name).and_then(unpacked),
+        Format::Idx => idx::describe(&file, name).and_then(unpacked),
+        Format::Parquet | Format::Csv | Format::Cifar => return None,
+    };
+    bytes.ok().flatten().map(|bytes| bytes as u64)
 }
 
 /// Loads the numbers that a user's argument names as [`load`] does, row after row, but does not treat bytes as pixels. For numbers
@@ -182,15 +219,20 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
     let format = detect(path, &file, name)?;
     refuse_key(format, key, name)?;
     let converted = match format {
-        Format::Npy if !file.starts_with(GZIP_MAGIC) => return Dataset::from_npy(file, name),
+        Format::Npy if !file.starts_with(GZIP_MAGIC) => {
+            return Dataset::from_file(file, name, |bytes| npy::parse(bytes, name));
+        }
+        Format::Safetensors => {
+            return Dataset::from_file(file, name, |bytes| safetensors::parse(bytes, key, name));
+        }
         Format::Csv => Dataset::from_table(csv::parse(&file, key, name)?, name),
         Format::Parquet => Dataset::from_table(parquet::parse(&file, key, name)?, name),
         Format::Cifar => {
             let (images, labels) = cifar::parse(&file, name)?;
-            Dataset::from_raw(&images, name)?.with_labels(labels)
+            Dataset::from_raw(images, name)?.with_labels(labels)
         }
-        Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
-            Dataset::from_raw(&raw_array(format, &file, key, name)?, name)?
+        Format::Npy | Format::Npz | Format::Idx => {
+            Dataset::from_raw(raw_array(format, &file, key, name)?, name)?
         }
     };
     file.check_unchanged()?;
@@ -359,13 +401,127 @@ mod tests {
             );
             let (mapped, read) = (mapped.unwrap(), read.unwrap());
             assert!(mapped.is_mapped() && !read.is_mapped(), "{descr}");
-            let (narrow, wide) = (mapped.samples().unwrap(), read.samples().unwrap());
-            assert!(!matches!(narrow.values(), Values::F32(_) | Values::F64(_)), "{descr}");
-            assert_eq!(narrow.values().all_doubles(), wide.values().all_doubles(), "{descr}");
-            assert_eq!(crate::digest(&narrow), crate::digest(&wide), "{descr}");
-            let owned = mapped.into_samples().unwrap();
-            assert_eq!(owned.values().all_doubles(), wide.values().all_doubles(), "{descr}");
+            let file = std::fs::read(&path).unwrap();
+            let wide = Values::from(npy::parse(&file, "x").unwrap().numbers());
+            for dataset in [mapped, read] {
+                let narrow = dataset.samples().unwrap();
+                assert_eq!(narrow.values().bytes(), 8 * size, "{descr}");
+                assert_eq!(narrow.values().all_doubles(), wide.all_doubles(), "{descr}");
+                assert_eq!(crate::digest(&narrow), digest_of(&wide), "{descr}");
+                let owned = dataset.into_samples().unwrap();
+                assert_eq!(owned.values().all_doubles(), wide.all_doubles(), "{descr}");
+            }
         }
+    }
+
+    fn digest_of(wide: &Values<'_>) -> String {
+        crate::digest(&spadework::Samples::new(2, 4, wide.view()).unwrap())
+    }
+
+    /// A safetensors file of two tensors, of which the second begins at an odd place.
+    fn tensors(dtype: &str, values: &[u8]) -> Vec<u8> {
+        let end = values.len();
+        let header = format!(
+            "{{\"a\":{{\"dtype\":\"{dtype}\",\"shape\":[2,4],\"data_offsets\":[0,{end}]}},\
+             \"b\":{{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[{end},{}]}},\
+             \"c\":{{\"dtype\":\"{dtype}\",\"shape\":[2,4],\"data_offsets\":[{},{}]}}}}",
+            end + 1,
+            end + 1,
+            2 * end + 1
+        );
+        let width = header.len().next_multiple_of(8);
+        let header = format!("{header:<width$}");
+        [&(header.len() as u64).to_le_bytes(), header.as_bytes(), values, &[7], values].concat()
+    }
+
+    #[test]
+    fn narrow_tensors_are_mapped_where_they_lie_as_in_memory_and_otherwise_copied_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.safetensors");
+        for (dtype, size) in
+            [("U8", 1), ("I8", 1), ("I16", 2), ("F16", 2), ("BF16", 2), ("F32", 4), ("F64", 8)]
+        {
+            let bytes: Vec<u8> = match size {
+                4 => (0..8_u8).flat_map(|at| f32::from(at).to_le_bytes()).collect(),
+                8 => (0..8_u8).flat_map(|at| f64::from(at).to_le_bytes()).collect(),
+                _ => (0..8 * size).map(|at| (at * 37 % 120) as u8).collect(),
+            };
+            std::fs::write(&path, tensors(dtype, &bytes)).unwrap();
+            let wide =
+                Values::from(safetensors::parse(&tensors(dtype, &bytes), Some("a"), "x").unwrap().numbers());
+            for (key, is_aligned) in [("a", true), ("c", size == 1)] {
+                let name = format!("{}:{key}", path.display());
+                let (mapped, read) = (load_mapping_from(&name, 1, &Silent).unwrap(), load(&name).unwrap());
+                assert!(mapped.is_mapped() == is_aligned && !read.is_mapped(), "{dtype} {key}");
+                for dataset in [mapped, read] {
+                    let samples = dataset.samples().unwrap();
+                    assert_eq!((dataset.shape(), samples.values().bytes()), (&[2, 4][..], 8 * size));
+                    assert_eq!(samples.values().all_doubles(), wide.all_doubles(), "{dtype} {key}");
+                    assert_eq!(crate::digest(&samples), digest_of(&wide), "{dtype} {key}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_members_of_an_archive_stay_narrow() {
+        for (descr, size) in [("|i1", 1), ("<i2", 2), (">i2", 2), ("<f2", 2), (">f2", 2)] {
+            let bytes: Vec<u8> = (0..8 * size).map(|at| (at * 37 % 120) as u8).collect();
+            let (_folder, path) = scratch_path("x.npy");
+            narrow_file(&path, descr, &bytes);
+            let array = std::fs::read(&path).unwrap();
+            let dataset = load_bytes("x.npz", archive_of(&array)).unwrap();
+            let samples = dataset.samples().unwrap();
+            assert_eq!(samples.values().bytes(), 8 * size, "{descr}");
+            let wide = Values::from(npy::parse(&array, "x").unwrap().numbers());
+            assert_eq!(samples.values().all_doubles(), wide.all_doubles(), "{descr}");
+        }
+    }
+
+    fn archive_of(array: &[u8]) -> Vec<u8> {
+        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default();
+        writer.start_file("x.npy", options.compression_method(zip::CompressionMethod::Stored)).unwrap();
+        writer.write_all(array).unwrap();
+        writer.finish().unwrap().into_inner()
+    }
+
+    /// From 4 MiB on, which is where a file may be mapped: what is mapped takes nothing, and what is not as much as its numbers.
+    #[test]
+    fn headers_say_how_much_memory_an_array_will_take() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = 1 << 21;
+        let of = |name: &str, file: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, file).unwrap();
+            let bytes = loaded_bytes(&path.display().to_string());
+            // As much is taken then, or more by what was unpacked before.
+            let kept = load(&path.display().to_string()).map(|array| match array.is_mapped() {
+                true => 0,
+                false => array.samples().unwrap().values().bytes() as u64,
+            });
+            (bytes, kept.unwrap())
+        };
+        let npy = |descr: &str, is_by_columns: &str, size: usize| {
+            let header =
+                format!("{{'descr': '{descr}', 'fortran_order': {is_by_columns}, 'shape': ({rows}, 2), }}");
+            let header = format!("{header:<117}\n");
+            let values = vec![1; 2 * rows * size];
+            [npy::MAGIC, &[1, 0, header.len() as u8, 0], header.as_bytes(), &values].concat()
+        };
+        let cells = 2 * rows as u64;
+        assert_eq!(of("rows.npy", &npy("<f2", "False", 2)), (None, 0));
+        assert_eq!(of("columns.npy", &npy("<f2", "True", 2)), (Some(2 * cells), 2 * cells));
+        assert_eq!(of("wide.npy", &npy("<u2", "False", 2)), (Some(4 * cells), 4 * cells));
+        assert_eq!(of("integers.npy", &npy("<i4", "False", 4)), (Some(8 * cells), 8 * cells));
+        assert_eq!(of("pixels.npz", &archive_of(&npy("|u1", "False", 1))), (Some(cells), cells));
+        assert_eq!(of("floats.npz", &archive_of(&npy("<f4", "False", 4))), (Some(8 * cells), 4 * cells));
+        let idx =
+            [&[0, 0, 8, 2][..], &(rows as u32).to_be_bytes(), &[0, 0, 0, 2], &vec![1; 2 * rows]].concat();
+        assert_eq!(of("x-ubyte", &idx), (Some(cells), cells));
+        // What is wrong with an array is said when it is loaded.
+        assert_eq!(loaded_bytes(&format!("{}:y", folder.path().join("floats.npz").display())), None);
+        assert_eq!(loaded_bytes("nowhere.npy"), None);
     }
 
     /// Bytes are 0 to 255, wherever they come from.

@@ -179,7 +179,7 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
             if labels.len() != samples {
                 return Err(Error::LabelCount { name: name.to_owned(), samples, labels: labels.len() });
             }
-            let dataset = Dataset::from_raw(&array, name)?.with_labels(labels);
+            let dataset = Dataset::from_raw(array, name)?.with_labels(labels);
             file.check_unchanged()?;
             Ok(dataset)
         }
@@ -189,7 +189,7 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
 fn read_batch(path: &Path, name: &str) -> Result<Dataset> {
     let file = FileBytes::open(path, MAP_FROM)?;
     let (images, labels) = cifar::parse(&file, &path.display().to_string())?;
-    let dataset = Dataset::from_raw(&images, name)?.with_labels(labels);
+    let dataset = Dataset::from_raw(images, name)?.with_labels(labels);
     file.check_unchanged()?;
     Ok(dataset)
 }

@@ -1,10 +1,13 @@
 //! NumPy arrays in and out. Nothing that comes in is copied.
 
+use half::slice::HalfBitsSliceExt;
+use half::{bf16, f16};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::neighbors::SparseRows;
+use spadework::samples::Values;
 use spadework::{Graph, Samples};
 use spadework_io::{Labels, LoadedGraph, graph_of_entries};
 
@@ -16,6 +19,11 @@ pub(crate) enum Rows<'py> {
     Single(PyReadonlyArray2<'py, f32>),
     Double(PyReadonlyArray2<'py, f64>),
     Bytes(PyReadonlyArray2<'py, u8>),
+    Int8(PyReadonlyArray2<'py, i8>),
+    Int16(PyReadonlyArray2<'py, i16>),
+    Half(PyReadonlyArray2<'py, f16>),
+    /// The bits of bfloat16, for which NumPy has no type of its own.
+    Bfloat16(PyReadonlyArray2<'py, u16>),
 }
 
 /// The same without the interpreter; what a worker may hold.
@@ -31,6 +39,10 @@ enum BorrowedValues<'a> {
     Single(&'a [f32]),
     Double(&'a [f64]),
     Bytes(&'a [u8]),
+    Int8(&'a [i8]),
+    Int16(&'a [i16]),
+    Half(&'a [f16]),
+    Bfloat16(&'a [bf16]),
 }
 
 impl Rows<'_> {
@@ -39,6 +51,12 @@ impl Rows<'_> {
             Rows::Single(array) => (array.shape(), BorrowedValues::Single(array.as_slice()?)),
             Rows::Double(array) => (array.shape(), BorrowedValues::Double(array.as_slice()?)),
             Rows::Bytes(array) => (array.shape(), BorrowedValues::Bytes(array.as_slice()?)),
+            Rows::Int8(array) => (array.shape(), BorrowedValues::Int8(array.as_slice()?)),
+            Rows::Int16(array) => (array.shape(), BorrowedValues::Int16(array.as_slice()?)),
+            Rows::Half(array) => (array.shape(), BorrowedValues::Half(array.as_slice()?)),
+            Rows::Bfloat16(array) => {
+                (array.shape(), BorrowedValues::Bfloat16(array.as_slice()?.reinterpret_cast()))
+            }
         };
         Ok(BorrowedRows { len: shape[0], dim: shape[1], values })
     }
@@ -58,12 +76,16 @@ impl<'a> BorrowedRows<'a> {
     /// The samples, of which there may be a single one; what is wrong with them names the argument.
     pub(crate) fn samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
         let Self { len, dim, values } = self;
-        let samples = match values {
-            BorrowedValues::Single(values) => Samples::from_f32(len, dim, values),
-            BorrowedValues::Double(values) => Samples::from_f64(len, dim, values),
-            BorrowedValues::Bytes(values) => Samples::from_u8(len, dim, values),
+        let values = match values {
+            BorrowedValues::Single(values) => Values::F32(values.into()),
+            BorrowedValues::Double(values) => Values::F64(values.into()),
+            BorrowedValues::Bytes(values) => Values::U8(values.into()),
+            BorrowedValues::Int8(values) => Values::I8(values.into()),
+            BorrowedValues::Int16(values) => Values::I16(values.into()),
+            BorrowedValues::Half(values) => Values::F16(values.into()),
+            BorrowedValues::Bfloat16(values) => Values::Bf16(values.into()),
         };
-        samples.map_err(|error| Failure::about(argument, error))
+        Samples::new(len, dim, values).map_err(|error| Failure::about(argument, error))
     }
 
     /// The samples that are scored: at least two.

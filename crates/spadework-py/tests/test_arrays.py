@@ -173,3 +173,58 @@ def test_whole_numbers_that_doubles_do_not_hold_are_refused(dtype):
     if dtype is np.int64:
         with pytest.raises(ValueError, match="got -9007199254740992"):
             as_rows(np.array([[0, 1], [-(2**53), 3]]), "inputs")
+
+
+def narrow_arrays():
+    """Rows of every narrow type, and the numbers that they stand for."""
+    rng = np.random.default_rng(11)
+    numbers = rng.normal(size=(90, 4, 5))
+    arrays = {
+        "int8": rng.integers(-128, 128, (90, 4, 5)).astype(np.int8),
+        "int16": rng.integers(-(1 << 15), 1 << 15, (90, 4, 5)).astype(np.int16),
+        "float16": numbers.astype(np.float16),
+        "big-endian int16": rng.integers(-(1 << 15), 1 << 15, (90, 4, 5)).astype(">i2"),
+    }
+    cases = {name: (array, array.astype(np.float32)) for name, array in arrays.items()}
+    try:
+        import ml_dtypes
+    except ImportError:
+        return cases
+    brain = numbers.astype(ml_dtypes.bfloat16)
+    return {**cases, "bfloat16": (brain, brain.astype(np.float32))}
+
+
+@pytest.mark.filterwarnings("ignore")  # notes on random outputs
+@pytest.mark.parametrize("name", narrow_arrays())
+def test_narrow_numbers_are_searched_without_a_copy_in_single_precision(name):
+    array, copy = narrow_arrays()[name]
+    rows = as_samples(array, "inputs")
+    assert rows.dtype.itemsize == array.dtype.itemsize and rows.shape == (90, 20)
+    assert np.shares_memory(rows, array) == array.dtype.isnative
+    assert as_rows(array, "inputs").dtype == np.float32
+    for metric in ["euclidean", "cosine", "manhattan", "chebyshev"]:
+        found, expected = (spadework.knn_graph(one, neighbors=4, metric=metric) for one in (array, copy))
+        assert (found != expected).nnz == 0
+    outputs = np.random.default_rng(7).normal(size=(90, 3))
+    # As inputs, and as outputs of one model and of several.
+    scored = spadework.score(array, outputs, neighbors=4), spadework.score(outputs, array, neighbors=4)
+    expected = spadework.score(copy, outputs, neighbors=4), spadework.score(outputs, copy, neighbors=4)
+    for one, other in zip(scored, expected):
+        assert one.model_score == other.model_score and np.array_equal(one.node_scores, other.node_scores)
+        assert np.array_equal(one.edges, other.edges)
+    both = spadework.compare(outputs, {"a": array, "b": outputs}, neighbors=4)
+    single = spadework.compare(outputs, {"a": copy, "b": outputs}, neighbors=4)
+    assert both["a"].model_score == single["a"].model_score
+    one, other = (spadework.sweep(outputs, some, neighbors=[3, 5]) for some in (array, copy))
+    assert np.array_equal(one.model_scores, other.model_scores)
+
+
+def test_narrow_numbers_that_are_not_finite_are_named():
+    array = np.ones((9, 3), np.float16)
+    array[4, 1] = np.inf
+    with pytest.raises(ValueError, match="row 4"):
+        spadework.knn_graph(array, neighbors=2)
+    # Not taken for the bits of anything.
+    wide = np.arange(27, dtype=np.uint16).reshape(9, 3)
+    assert as_samples(wide, "inputs").dtype == np.float32
+    assert as_samples(np.zeros((0, 3), np.float16), "inputs").shape == (0, 3)

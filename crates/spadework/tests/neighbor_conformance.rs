@@ -206,6 +206,28 @@ fn long_rows_of_narrow_types_are_searched_as_they_are() {
     assert_narrow_types_conform(in_narrow_types("long rows", side * side * 3, &images, &[5]));
 }
 
+/// Which thread settles which slice of which pair differs from run to run, and from one number of threads to another.
+#[test]
+fn any_number_of_threads_finds_the_same_neighbors_of_long_rows() {
+    let (count, side) = (330, 56);
+    let images = noisy_images(count, side, 8, 39);
+    let cases = in_narrow_types("long rows", side * side * 3, &images, &[10]);
+    for case in &cases {
+        assert!(case.samples.dim() > 4 * 2048, "rows of several slices");
+        let within = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| ProductSearch.search(&case.samples, 10, &Silent).unwrap())
+        };
+        let one = within(1);
+        for threads in [2, 8] {
+            assert_same(&within(threads), &one, &format!("{} with {threads} threads", case.what));
+        }
+    }
+    // Any of them is right, and so are all.
+    let want = BruteForce.search(&cases[0].samples, 10, &Silent).unwrap();
+    assert_same(&ProductSearch.search(&cases[0].samples, 10, &Silent).unwrap(), &want, &cases[0].what);
+}
+
 /// Single precision, in which blocks are added up, would lose these numbers or overflow.
 #[test]
 fn long_rows_of_very_small_or_large_numbers_are_searched() {

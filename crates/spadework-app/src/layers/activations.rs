@@ -12,7 +12,7 @@ use crate::model_runner::check_alone;
 use crate::usage::Usage;
 
 /// Bytes of activations that are held together: layers that fit into it are made in one run of the model.
-const HELD_BYTES: usize = 1 << 30;
+pub(super) const HELD_BYTES: usize = 1 << 30;
 /// Layers of them, at most.
 const HELD_LAYERS: usize = 32;
 

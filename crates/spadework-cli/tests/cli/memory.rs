@@ -10,13 +10,24 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use spadework_io::output::{Column, write_parquet};
 
-use crate::support::Scene;
-use crate::support::arrays::npy;
+use crate::support::arrays::{Random, npy};
+use crate::support::{Scene, assert_holds};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
+}
+
+/// The exit code of a script, and what it says on stderr.
+fn shell(scene: &Scene, script: &str) -> (Option<i32>, String) {
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .envs([("SW", env!("CARGO_BIN_EXE_spadework")), ("RUST_BACKTRACE", "0")])
+        .current_dir(scene.path())
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// For calls with little memory. The first allocation of another thread makes glibc ask for 128 MiB of addresses, for a moment.
@@ -146,6 +157,52 @@ fn what_does_not_fit_into_memory_is_refused() {
     scene.shell(&call).refuses(3, &["neighbor lists would need", "MiB of memory"]);
 }
 
+/// 300,000 samples with 100,000 neighbors each take terabytes, more than the machines that run this have.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_will_not_fit_is_said_at_the_start_by_every_command() {
+    let scene = Scene::with_network();
+    let (samples, words) =
+        (300_000, ["needs about", "are available: the run may be stopped", "use fewer samples"]);
+    for (name, seed) in [("x.npy", 3), ("y.npy", 4)] {
+        let values = Random::new(seed).whole(samples * 4, 255);
+        scene.write(name, npy("|u1", false, &[samples, 4], &values));
+    }
+    let call = |command: &str| {
+        let script = format!("ulimit -v 2000000; {ONE_ARENA} \"$SW\" {command} -k 100000 --inputs x.npy");
+        let (code, stderr) = shell(&scene, &script);
+        assert_eq!(code, Some(3), "{command}: {stderr}");
+        // Before the error that ends it.
+        let (note, error) = stderr.split_once("\nerror: ").expect("a note and an error");
+        assert_holds(note, &words);
+        assert!(note.starts_with("note: ") && error.contains("of memory"), "{stderr}");
+    };
+    for command in ["score", "compare --outputs x.npy", "sweep", "graphs", "graph --out result"] {
+        call(&format!("{command} --outputs y.npy"));
+    }
+    call("layers --model mlp.onnx");
+}
+
+/// What a plan says of memory follows what makes it grow.
+#[test]
+fn a_plan_counts_eigenpairs_neighbors_and_copies() {
+    let scene = Scene::with_many_samples();
+    let planned = |options: &str| {
+        let call = format!("score --plan --json --quiet --inputs x.npy --outputs y.npy {options}");
+        scene.run(&call).json()["memory"].clone()
+    };
+    let bytes = |memory: &serde_json::Value, what: &str| memory[what].as_u64().unwrap();
+    let plain = planned("");
+    assert_eq!(bytes(&plain, "inputs"), 4500 * 12 * 4);
+    // Three panels of four numbers in double precision for each of 2⌈(r + 2)/4⌉ + 4.
+    let many = planned("-r 30");
+    assert!(bytes(&many, "graphs") >= bytes(&plain, "graphs") + 4500 * (20 - 6) * 3 * 4 * 8);
+    assert!(bytes(&planned("-k 20"), "search") > bytes(&plain, "search"));
+    assert_eq!(bytes(&planned("--standardize"), "search"), bytes(&plain, "search") + 4500 * 12 * 8);
+    let (work, total) = (bytes(&plain, "search").max(bytes(&plain, "graphs")), bytes(&plain, "total"));
+    assert_eq!(total, bytes(&plain, "inputs") + bytes(&plain, "outputs") + work);
+}
+
 /// Wherever an allocation fails, the call ends with one of the codes that mean something, and says why.
 #[test]
 fn allocations_that_fail_end_with_a_message() {
@@ -156,14 +213,7 @@ fn allocations_that_fail_end_with_a_message() {
     {
         for kibibytes in (60_000..200_000).step_by(10_000) {
             let script = format!("ulimit -v {kibibytes}; RAYON_NUM_THREADS=1 exec \"$SW\" {call}");
-            let output = Command::new("sh")
-                .args(["-c", &script])
-                .envs([("SW", env!("CARGO_BIN_EXE_spadework")), ("RUST_BACKTRACE", "0")])
-                .current_dir(scene.path())
-                .output()
-                .unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            let code = output.status.code();
+            let (code, stderr) = shell(&scene, &script);
             assert!(matches!(code, Some(0 | 2 | 3)), "{code:?} with {kibibytes} KiB: {stderr}");
             if code == Some(0) {
                 break;

@@ -20,6 +20,14 @@ pub(crate) fn parse(bytes: &[u8], name: &str) -> Result<RawArray<'static>> {
     read(bytes, None, name, |cause| Error::Read { path: name.into(), cause })
 }
 
+/// What the header says.
+pub(crate) fn describe(bytes: &[u8], name: &str) -> Result<Description> {
+    if bytes.starts_with(GZIP_MAGIC) {
+        return read_description(&mut Gunzip::new(bytes), name, |cause| gzip_error(cause, name));
+    }
+    read_description(&mut &*bytes, name, |cause| Error::Read { path: name.into(), cause })
+}
+
 /// `packed` is the size of the file, where the stream is unpacked from one.
 fn read(
     mut stream: impl Read,
@@ -27,7 +35,21 @@ fn read(
     name: &str,
     wrap: impl Fn(io::Error) -> Error,
 ) -> Result<RawArray<'static>> {
-    let magic = read_up_to(&mut stream, 4).map_err(&wrap)?;
+    let description = read_description(&mut stream, name, &wrap)?;
+    let promised = description.byte_len(name)?;
+    if let Some(packed) = packed {
+        check_promise(description.kept_len(name)?, packed, name)?;
+    }
+    let values = read_promised(stream, promised, name, wrap)?;
+    RawArray::new(description, values, name)
+}
+
+fn read_description(
+    stream: &mut impl Read,
+    name: &str,
+    wrap: impl Fn(io::Error) -> Error,
+) -> Result<Description> {
+    let magic = read_up_to(stream, 4).map_err(&wrap)?;
     let (element, dimensions) = match magic.as_slice() {
         [0, 0, kind, dimensions] => element_of(*kind).map(|element| (element, usize::from(*dimensions))),
         _ => None,
@@ -38,7 +60,7 @@ fn read(
         expected: "two zero bytes and a type of 8, 9 or 11 to 14",
         begins: begins(&magic),
     })?;
-    let extents = read_up_to(&mut stream, 4 * dimensions).map_err(&wrap)?;
+    let extents = read_up_to(stream, 4 * dimensions).map_err(&wrap)?;
     if extents.len() < 4 * dimensions {
         return Err(Error::Header {
             name: name.to_owned(),
@@ -49,13 +71,7 @@ fn read(
         });
     }
     let shape = extents.as_chunks().0.iter().map(|&extent| u32::from_be_bytes(extent) as usize).collect();
-    let description = Description { shape, element, endian: Endian::Big, layout: Layout::RowMajor };
-    let promised = description.byte_len(name)?;
-    if let Some(packed) = packed {
-        check_promise(description.kept_len(name)?, packed, name)?;
-    }
-    let values = read_promised(stream, promised, name, wrap)?;
-    RawArray::new(description, values, name)
+    Ok(Description { shape, element, endian: Endian::Big, layout: Layout::RowMajor })
 }
 
 fn element_of(kind: u8) -> Option<Element> {

@@ -20,7 +20,7 @@ pub(crate) fn parse<'a>(bytes: &'a [u8], name: &str) -> Result<RawArray<'a>> {
 }
 
 /// The description, and the bytes that follow the header.
-pub(crate) fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(Description, &'a [u8])> {
+fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(Description, &'a [u8])> {
     let mut rest = bytes;
     let description = read_description(&mut rest, name, |cause| Error::Read { path: name.into(), cause })?;
     Ok((description, rest))
@@ -40,7 +40,8 @@ pub(crate) fn read(
     RawArray::new(description, values, name)
 }
 
-fn read_description(
+/// What the header at the beginning of a stream says.
+pub(crate) fn read_description(
     stream: &mut impl Read,
     name: &str,
     wrap: impl Fn(io::Error) -> Error,

@@ -1,14 +1,15 @@
 //! NumPy archives (`.npz`): a ZIP file with one `.npy` member per array, stored or deflated.
 
 use std::borrow::Cow;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use zip::ZipArchive;
+use zip::read::ZipFile;
 use zip::result::ZipError;
 
 use super::npy;
 use super::scipy_matrix::is_matrix;
-use crate::array::RawArray;
+use crate::array::{Description, RawArray};
 use crate::error::{Error, Format, Result};
 use crate::keys::pick;
 
@@ -16,6 +17,21 @@ type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// The array called `key`, or the only one.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<RawArray<'static>> {
+    // What is inflated is bounded by what the member's own header promises, whatever the archive says.
+    with_member(bytes, key, name, |member, wrap| npy::read(member, bytes.len(), name, wrap))
+}
+
+/// What the header of that array says.
+pub(crate) fn describe(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Description> {
+    with_member(bytes, key, name, |mut member, wrap| npy::read_description(&mut member, name, wrap))
+}
+
+fn with_member<T>(
+    bytes: &[u8],
+    key: Option<&str>,
+    name: &str,
+    work: impl FnOnce(ZipFile<'_, Cursor<&[u8]>>, &dyn Fn(io::Error) -> Error) -> Result<T>,
+) -> Result<T> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| decoder(&e, name))?;
     check_names(bytes, &archive, name)?;
     let members = members(&archive, name)?;
@@ -26,8 +42,7 @@ pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<RawAr
     let chosen = pick(&keys, key, Format::Npz, name)?;
     let (_, index) = members.get(chosen).ok_or_else(|| no_arrays(name))?;
     let member = archive.by_index(*index).map_err(|e| decoder(&e, name))?;
-    // What is inflated is bounded by what the member's own header promises, whatever the archive says.
-    npy::read(member, bytes.len(), name, |cause| Error::Decoder {
+    work(member, &|cause| Error::Decoder {
         name: name.to_owned(),
         format: Format::Npz,
         reason: cause.to_string(),

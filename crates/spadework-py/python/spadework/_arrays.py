@@ -1,7 +1,8 @@
-"""Anything array-like as rows of float32 or float64, without a copy where it is that already."""
+"""Anything array-like as rows of numbers, without a copy where it is that already."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -12,11 +13,17 @@ from ._settings import check_text
 
 if TYPE_CHECKING:
     Rows = Union[npt.NDArray[np.float32], npt.NDArray[np.float64]]
-    Samples = Union[Rows, npt.NDArray[np.uint8]]
+    #: uint16 are the bits of bfloat16, for which NumPy has no type of its own; numbers of uint16 become float32.
+    Narrow = Union[
+        npt.NDArray[np.uint8], npt.NDArray[np.int8], npt.NDArray[np.int16], npt.NDArray[np.float16], npt.NDArray[np.uint16]
+    ]
+    Samples = Union[Rows, Narrow]
 
 #: DLPack's numbers of devices whose memory the CPU reads: kDLCPU, kDLCUDAHost, kDLROCMHost.
 _CPU_DEVICES = (1, 3, 11)
 _DEVICE_NAMES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed", 14: "oneAPI"}
+#: Types of one or two bytes that the native module takes as they are.
+_NARROW = (np.uint8, np.int8, np.int16, np.float16)
 #: Whole numbers from here on are not all doubles.
 _WHOLE_LIMIT = 1 << 53
 
@@ -52,11 +59,32 @@ def as_rows(values: Any, argument: str) -> Rows:
 
 
 def as_samples(values: Any, argument: str) -> Samples:
-    """The same, but bytes (uint8) stay bytes, for those who take them as pixels: a copy would be four times as large."""
-    array = _as_array(values, argument)
-    if array.dtype != np.uint8 or array.size == 0 or array.ndim == 0:
-        return as_rows(array, argument)
+    """The same, but uint8, int8, int16, float16 and bfloat16 stay what they are, for those who take them so: a copy would be two or
+    four times as large. They stand for the same numbers. bfloat16 comes as its bits, of type uint16."""
+    array = _bits_of_bfloat16(values, argument)
+    if array is None:
+        array = _as_array(values, argument)
+        if array.dtype.type not in _NARROW:
+            return as_rows(array, argument)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.size == 0 or array.ndim == 0:
+        return as_rows(values, argument)
     return np.require(array.reshape(len(array), -1), requirements=["C", "A"])
+
+
+def _bits_of_bfloat16(values: Any, argument: str) -> npt.NDArray[np.uint16] | None:
+    """The bits of a tensor of PyTorch, or of an array of another package, that are of bfloat16; None of anything else."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(values, torch.Tensor):
+        if values.dtype != torch.bfloat16:
+            return None
+        _refuse_other_devices(values, argument)
+        bits: npt.NDArray[np.uint16] = values.detach().view(torch.int16).numpy().view(np.uint16)
+        return bits
+    if getattr(getattr(values, "dtype", None), "name", None) != "bfloat16" or hasattr(values, "tocsr"):
+        return None
+    array = _as_array(values, argument)
+    return array.view(np.uint16) if array.dtype.itemsize == 2 else None
 
 
 def as_names(ids: Any) -> list[str] | None:
@@ -291,7 +319,7 @@ def as_entries(matrix: Any, argument: str) -> GraphEntries:
     )
 
 
-def as_models(outputs: Any) -> list[tuple[str, Rows]]:
+def as_models(outputs: Any) -> list[tuple[str, Samples]]:
     """The outputs of models by name."""
     pairs: Sequence[tuple[Any, Any]]
     if hasattr(outputs, "items") and not hasattr(outputs, "columns"):
@@ -302,4 +330,4 @@ def as_models(outputs: Any) -> list[tuple[str, Rows]]:
         )
     for name, _ in pairs:
         check_text(str(name), "outputs: the name of a model")
-    return [(str(name), as_rows(values, f"outputs of model `{name}`")) for name, values in pairs]
+    return [(str(name), as_samples(values, f"outputs of model `{name}`")) for name, values in pairs]

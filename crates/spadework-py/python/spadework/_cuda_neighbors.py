@@ -15,8 +15,10 @@ spoil the margins of the rest.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ._devices import is_out_of_memory
 from ._optional import needed
 
 torch = needed("torch", "spadework.torch", "torch")
@@ -35,7 +37,7 @@ _SAMPLE = 8192
 _BLOCK = 4096
 #: Pairs that are settled at a time.
 _PAIRS = 1 << 22
-#: Rows that are converted at a time.
+#: Rows that are converted at a time, at most.
 _PART = 1 << 15
 #: Pairs that are told by bits at a time.
 _BITS = 1 << 35
@@ -78,36 +80,42 @@ class _Rounded(NamedTuple):
 
 def nearest(samples: Any, neighbors: int) -> tuple[Any, Any]:
     """The nearest other samples of every sample: indices and squared distances, each of shape (n, k), nearest first."""
-    rounded = _rounded(samples)
-    blocks = 1
+    rounded = _in_parts(lambda parts: _rounded(samples, max(_PART // parts, 1)), _PART)
+    return _in_parts(lambda parts: _nearest_in_blocks(samples, rounded, neighbors, parts), len(samples))
+
+
+def _in_parts(work: Callable[[int], Any], most: int) -> Any:
+    """What ``work`` gives in one part, or in as many as the memory asks for, up to ``most``."""
+    parts = 1
     while True:
         try:
-            return _nearest_in_blocks(samples, rounded, neighbors, blocks)
-        except torch.cuda.OutOfMemoryError:
-            if blocks >= len(samples):
+            return work(parts)
+        except RuntimeError as error:
+            if parts >= most or not is_out_of_memory(error):
                 raise
-            torch.cuda.empty_cache()
-            blocks *= 4
+        # Here and not above, where the error still holds what the work had in memory.
+        torch.cuda.empty_cache()
+        parts *= 4
 
 
-def _rounded(samples: Any) -> _Rounded:
+def _rounded(samples: Any, together: int) -> _Rounded:
     dim = samples.shape[1]
     device = samples.device
-    mean = sum(part.double().sum(0) for part in samples.split(_PART)) / len(samples)
-    distances = torch.cat([(part.double() - mean).norm(dim=1) for part in samples.split(_PART)])
+    mean = sum(part.double().sum(0) for part in samples.split(together)) / len(samples)
+    distances = torch.cat([(part.double() - mean).norm(dim=1) for part in samples.split(together)])
     far = (distances > _FAR * distances.median()).nonzero().flatten()
     if len(far) > _FEW:
         far = far[:0]
     order = torch.randperm(len(samples), generator=torch.Generator().manual_seed(0)).to(device)
     order = order[~torch.isin(order, far)]
-    largest = max(float((samples[part].double() - mean).abs().max()) for part in order.split(_PART))
+    largest = max(float((samples[part].double() - mean).abs().max()) for part in order.split(together))
     # A power of two changes no digit; the largest number becomes 1 to 2, far from either end of half precision.
     scale = 2.0 ** -math.floor(math.log2(largest)) if largest > 0 else 1.0
     rows = torch.zeros(len(order), -(-dim // _TILE_K) * _TILE_K, dtype=torch.float16, device=device)
     squares = torch.empty(len(order), dtype=torch.float64, device=device)
     moved = torch.empty(len(order), dtype=torch.float64, device=device)
-    for begin in range(0, len(order), _PART):
-        part = (samples[order[begin : begin + _PART]].double() - mean) * scale
+    for begin in range(0, len(order), together):
+        part = (samples[order[begin : begin + together]].double() - mean) * scale
         here = slice(begin, begin + len(part))
         rows[here, :dim] = part.half()
         kept = rows[here, :dim].double()
@@ -270,7 +278,8 @@ def _pairs_by_blocks(rounded: _Rounded, begin: int, end: int, columns: int, limi
     for first in range(begin, end, _BLOCK):
         last = min(first + _BLOCK, end)
         near = squares - 2 * _product(rounded.rows[first:last].float(), others)
-        own = torch.arange(first, min(last, columns), device=near.device)
+        # None of these rows where the columns end before them.
+        own = torch.arange(first, max(min(last, columns), first), device=near.device)
         near[own - first, own] = math.inf
         rows, hits = (near <= limits[first - begin : last - begin, None]).nonzero(as_tuple=True)
         found.append((rows + (first - begin), hits))

@@ -63,3 +63,15 @@ def _sender(like: Any) -> Callable[[npt.NDArray[np.float32]], Any]:
         )
     library = like.__array_namespace__()
     return lambda batch: library.asarray(batch, device=like.device)
+
+
+#: What cuBLAS, Triton and CUDA itself say when memory of the GPU runs out; PyTorch's allocator has an error of its own.
+_OUT_OF_MEMORY = ("CUBLAS_STATUS_ALLOC_FAILED", "Triton Error [CUDA]: out of memory", "CUDA error: out of memory")
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether work on a GPU failed because its memory ran out."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(error, torch.cuda.OutOfMemoryError):
+        return True
+    return any(words in str(error) for words in _OUT_OF_MEMORY)

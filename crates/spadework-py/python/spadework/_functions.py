@@ -19,7 +19,6 @@ from ._arrays import (
     as_labels,
     as_models,
     as_names,
-    as_rows,
     as_samples,
     as_sparse_rows,
     is_sparse,
@@ -76,8 +75,8 @@ def score(
     inputs, outputs : array-like of shape (n, ...)
         The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
-        flattened to one row per sample. float32 and uint8 in C order are used without a copy; a byte counts as a pixel,
-        x/255. Nothing is modified. ``outputs`` may also be the model itself, a callable, which is called with ``inputs``.
+        flattened to one row per sample. float32, float16, bfloat16, int8, int16 and uint8 in C order are used without a copy; a uint8
+        counts as a pixel, x/255. Nothing is modified. ``outputs`` may also be the model itself, a callable, which is called with ``inputs``.
         ``inputs`` may also be a SciPy sparse matrix, such as tf-idf. It is searched exactly, by the Euclidean or the cosine distance,
         without being made dense; ``connectivity`` then applies only to the outputs.
     labels : array-like of shape (n,), optional
@@ -433,7 +432,7 @@ def sweep(
     if outputs is None:
         raise ValueError("`outputs` must be given")
     several = hasattr(outputs, "items") and not hasattr(outputs, "columns")
-    models = as_models(outputs) if several else [("model", as_rows(outputs, "outputs"))]
+    models = as_models(outputs) if several else [("model", as_samples(outputs, "outputs"))]
     with progress_bars(verbose) as progress:
         document = json.loads(_native.sweep(one, models, numbers, (chosen, progress)))
     return Sweep(document=document, notes=_notes.told(document, verbose))

@@ -268,15 +268,17 @@ def _nearest(
         _check_directions(rows, first[0])
         _check_directions(others, first[1])
     if rows.dtype != others.dtype:
-        # Distances are sums in double precision, which holds every single one.
-        rows, others = _numbers(rows), _numbers(others)
+        # Distances are sums in double precision, which holds every number of a narrower type.
+        rows, others = _numbers(queries), _numbers(base)
     distances, indices = _native.nearest_between(rows, others, first[0] - first[1], neighbors, metric, threads)
     return Nearest(distances, np.where(indices < 0, indices, indices + first[1]))
 
 
 def _check_directions(rows: npt.NDArray[Any], first: int) -> None:
     """Zero rows by their numbers among all samples: a block only knows its own."""
-    zero = np.flatnonzero(~rows.any(axis=1))
+    # Of the bits of bfloat16, the first is the sign.
+    sizes = rows << 1 if rows.dtype == np.uint16 else rows
+    zero = np.flatnonzero(~sizes.any(axis=1))
     if len(zero):
         raise ValueError(f"cosine distances need rows that are not zero, but row {zero[0] + first} is (counted from 0)")
 

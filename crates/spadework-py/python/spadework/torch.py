@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _functions
-from ._arrays import as_rows
+from ._devices import is_out_of_memory, to_cpu
 from ._functions import perturbation_budget
 from ._notes import Note, tell
 from ._optional import needed
@@ -151,6 +151,8 @@ def layer_outputs(model: Any, loader: Iterable[Any], layers: Sequence[str]) -> d
 
 #: Between these, squared distances neither overflow nor lose digits in double precision.
 _LEAST, _LARGEST = 1e-100, 1e100
+#: Numbers whose sizes are compared at a time; a copy of all of them would take as much memory as the tensor.
+_TOGETHER = 1 << 26
 
 
 def knn_graph(samples: Any, *, neighbors: int = 10, verbose: bool | None = None) -> Any:
@@ -163,7 +165,7 @@ def knn_graph(samples: Any, *, neighbors: int = 10, verbose: bool | None = None)
     ----------
     samples : Tensor of shape (n, ...)
         Floating-point numbers on a CUDA device. A tensor on another device is searched on the CPU, and so is one whose rows are
-        mostly equal; a note says so. If memory is short, the rows are searched in smaller blocks.
+        mostly equal, or that leaves the GPU too little memory even for small blocks of rows; a note says so.
     neighbors : int, default=10
         Neighbors per sample, k.
     verbose : bool, optional
@@ -183,22 +185,22 @@ def knn_graph(samples: Any, *, neighbors: int = 10, verbose: bool | None = None)
            [0., 1., 0., 1.],
            [0., 0., 1., 0.]])
     """
-    reason = _why_not_on_gpu(samples)
-    if reason is None:
-        from . import _cuda_neighbors
-
-        rows = samples.detach().reshape(len(samples), -1)
-        count = whole_number(neighbors, "neighbors", least=1)
-        if count >= len(rows):
-            raise ValueError(f"neighbors must be less than the number of samples, {len(rows)}, got {count}")
-        try:
-            found, _ = _cuda_neighbors.nearest(rows, count)
-        except _cuda_neighbors.TooManyTies:
-            reason = "most samples have many others at nearly the same distance"
-        else:
-            return _graph_of_lists(found)
+    try:
+        reason = _why_not_on_gpu(samples)
+        if reason is None:
+            return _graph_on_gpu(samples, neighbors)
+    except _CannotSearch as error:
+        reason = str(error)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        reason = "the GPU has too little memory"
     tell([Note("searched-on-cpu", f"the neighbors were searched on the CPU: {reason}")], verbose)
-    return _functions.knn_graph(as_rows(samples, "samples"), neighbors=neighbors, verbose=verbose)
+    return _functions.knn_graph(to_cpu(samples, "samples"), neighbors=neighbors, verbose=verbose)
+
+
+class _CannotSearch(Exception):
+    """The tensor is searched on the CPU, and why."""
 
 
 def _why_not_on_gpu(samples: Any) -> str | None:
@@ -209,10 +211,35 @@ def _why_not_on_gpu(samples: Any) -> str | None:
         return f"numbers of type {str(samples.dtype).removeprefix('torch.')} have no decimal point"
     if samples.ndim == 0 or samples.numel() == 0:
         return "the tensor is empty"
-    largest = float(samples.detach().abs().max())
-    if not _LEAST < largest < _LARGEST:
+    if not _LEAST < _largest(samples.detach()) < _LARGEST:
         return "the numbers are too small, too large or not finite"
     return None
+
+
+def _largest(samples: Any) -> float:
+    """The largest absolute value, NaN if there is one."""
+    rows = max(_TOGETHER * len(samples) // samples.numel(), 1)
+    return float(torch.stack([part.abs().max() for part in samples.split(rows)]).max())
+
+
+def _graph_on_gpu(samples: Any, neighbors: int) -> Any:
+    from . import _cuda_neighbors
+
+    rows = samples.detach().reshape(len(samples), -1)
+    count = whole_number(neighbors, "neighbors", least=1)
+    if count >= len(rows):
+        raise ValueError(f"neighbors must be less than the number of samples, {len(rows)}, got {count}")
+    try:
+        found, _ = _cuda_neighbors.nearest(rows, count)
+    except _cuda_neighbors.TooManyTies:
+        raise _CannotSearch("most samples have many others at nearly the same distance") from None
+    try:
+        return _graph_of_lists(found)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+    # What was found is not searched a second time.
+    return _graph_of_lists(found.cpu())
 
 
 def _graph_of_lists(found: Any) -> Any:

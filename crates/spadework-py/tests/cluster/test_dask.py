@@ -90,6 +90,29 @@ def test_bytes_and_images_are_taken_as_elsewhere(client, tmp_path):
     assert same(knn_graph([tmp_path / "bytes.npy", tmp_path / "numbers.npy"], neighbors=5), expected)
 
 
+@pytest.mark.parametrize("kind", ["int8", "int16", "float16", "bfloat16"])
+def test_narrow_numbers_are_taken_as_elsewhere(client, tmp_path, kind):
+    rng = np.random.default_rng(6)
+    wide = rng.normal(size=(210, 7)) if "float" in kind else rng.integers(-120, 120, (210, 7))
+    dtype = pytest.importorskip("ml_dtypes").bfloat16 if kind == "bfloat16" else kind
+    samples = wide.astype(dtype)
+    for metric in ["euclidean", "cosine"]:
+        expected = spadework.knn_graph(samples.astype(np.float32), neighbors=5, search="exact", metric=metric)
+        found = knn_graph(da.from_array(samples, chunks=(80, 4)), neighbors=5, metric=metric)
+        assert same(found, expected)
+    if kind != "bfloat16":  # which a NumPy file forgets
+        # Next to blocks of another type, too.
+        expected = spadework.knn_graph(samples.astype(np.float32), neighbors=5, search="exact")
+        np.save(tmp_path / "narrow.npy", samples[:90])
+        np.save(tmp_path / "numbers.npy", samples[90:].astype(np.float64))
+        assert same(knn_graph([tmp_path / "narrow.npy", tmp_path / "numbers.npy"], neighbors=5), expected)
+    samples[30] = 0
+    if "float" in kind:
+        samples[30] = -samples[30]
+    with pytest.raises(ValueError, match="row 30"):
+        knn_graph(da.from_array(samples, chunks=(80, 4)), neighbors=5, metric="cosine")
+
+
 def test_shards_are_read_by_the_workers(client, digits, tmp_path):
     images = digits["inputs"]
     expected = spadework.knn_graph(images, neighbors=10, search="exact")

@@ -10,7 +10,7 @@ import pytest
 import spadework
 import spadework.torch
 import torch
-from spadework._arrays import as_rows
+from spadework._arrays import as_rows, as_samples
 from spadework import _cuda_neighbors
 from spadework.torch import PerturbationBudget, collect_outputs, knn_graph, layer_outputs, pgd
 from torch.utils.data import DataLoader, TensorDataset
@@ -201,3 +201,141 @@ def test_a_tensor_on_the_cpu_is_searched_there_with_a_note():
     assert (graph != spadework.knn_graph(samples.numpy(), neighbors=3, verbose=False)).nnz == 0
     with pytest.raises(ValueError, match="neighbors"):
         knn_graph(samples, neighbors=50, verbose=False)
+
+
+class OnGpu(torch.Tensor):
+    """What the rest of the package sees of a tensor on a CUDA device; its numbers lie in the memory of the CPU."""
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def cpu(self):
+        return self.as_subclass(torch.Tensor)
+
+
+def on_gpu(samples, monkeypatch):
+    monkeypatch.setattr(spadework.torch, "_why_not_on_gpu", lambda samples: None)
+    return samples.as_subclass(OnGpu)
+
+
+def same_graph(graph, samples, neighbors):
+    return (graph != spadework.knn_graph(samples.numpy(), neighbors=neighbors, verbose=False)).nnz == 0
+
+
+@pytest.mark.parametrize("kind", ["whole numbers", "equal rows", "tiny numbers"])
+def test_a_tensor_that_the_gpu_cannot_search_is_searched_on_the_cpu_with_a_note(kind, monkeypatch):
+    generator = torch.Generator().manual_seed(2)
+    samples = {
+        "whole numbers": torch.randint(0, 100, (60, 4), generator=generator),
+        "equal rows": torch.ones(5000, 2),
+        "tiny numbers": 1e-120 * torch.randn(60, 4, generator=generator, dtype=torch.float64),
+    }[kind]
+    if kind == "equal rows":
+        there = on_gpu(samples, monkeypatch)
+        reason = "most samples have many others"
+    else:
+        there = samples.as_subclass(OnGpu)
+        reason = "the samples are not on a CUDA device"
+    with pytest.warns(spadework.SpadeworkWarning, match=f"searched on the CPU: {reason}"):
+        graph = knn_graph(there, neighbors=3)
+    assert same_graph(graph, samples, 3)
+
+
+class NoMemory:
+    """A step of the search that runs out of memory, as PyTorch's allocator, cuBLAS or Triton say it, where `refuses` its arguments."""
+
+    def __init__(self, step, refuses, error):
+        self.step, self.refuses, self.error, self.calls = step, refuses, error, []
+
+    def __call__(self, *arguments):
+        refused = self.refuses(*arguments)
+        self.calls.append(refused)
+        if refused:
+            raise self.error
+        return self.step(*arguments)
+
+
+def errors():
+    return [
+        torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError("Triton Error [CUDA]: out of memory"),
+    ]
+
+
+@pytest.mark.parametrize("error", errors(), ids=["allocator", "cublas", "triton"])
+@pytest.mark.parametrize("step", ["_rounded", "_nearest_in_blocks"])
+def test_a_gpu_that_never_has_enough_memory_leaves_the_search_to_the_cpu(step, error, monkeypatch):
+    samples = torch.from_numpy(neighbor_cases()["gaussian"])
+    without = NoMemory(getattr(_cuda_neighbors, step), lambda *arguments: True, error)
+    monkeypatch.setattr(_cuda_neighbors, step, without)
+    with pytest.warns(spadework.SpadeworkWarning, match="searched on the CPU: the GPU has too little memory"):
+        graph = knn_graph(on_gpu(samples, monkeypatch), neighbors=5)
+    assert same_graph(graph, samples, 5)
+    # In smaller and smaller blocks first.
+    assert len(without.calls) > 5
+
+
+def test_memory_that_runs_out_while_rows_are_rounded_makes_parts_smaller(monkeypatch):
+    samples = torch.from_numpy(neighbor_cases()["far from the origin"])
+    expected, distances = _cuda_neighbors.nearest(samples, 5)
+    short = NoMemory(_cuda_neighbors._rounded, lambda samples, together: together > 100, errors()[0])
+    monkeypatch.setattr(_cuda_neighbors, "_rounded", short)
+    found = _cuda_neighbors.nearest(samples, 5)
+    assert short.calls[-2:] == [True, False]
+    assert torch.equal(found[0], expected) and torch.equal(found[1], distances)
+
+
+def test_lists_that_were_found_become_a_graph_on_the_cpu_where_the_gpu_is_full(monkeypatch, recwarn):
+    samples = torch.from_numpy(neighbor_cases()["ties"])
+    short = NoMemory(spadework.torch._graph_of_lists, lambda found: isinstance(found, OnGpu), errors()[0])
+    nearest = _cuda_neighbors.nearest
+    monkeypatch.setattr(_cuda_neighbors, "nearest", lambda samples, count: tuple(of.as_subclass(OnGpu) for of in nearest(samples, count)))
+    monkeypatch.setattr(spadework.torch, "_graph_of_lists", short)
+    assert same_graph(knn_graph(on_gpu(samples, monkeypatch), neighbors=4), samples, 4)
+    # Nothing was searched a second time.
+    assert short.calls == [True, False] and not any("searched on the CPU" in str(note.message) for note in recwarn)
+
+
+def test_too_little_memory_for_a_look_at_the_numbers_leaves_the_search_to_the_cpu(monkeypatch):
+    samples = torch.from_numpy(neighbor_cases()["gaussian"])
+
+    def look(samples):
+        raise torch.cuda.OutOfMemoryError("none left")
+
+    monkeypatch.setattr(spadework.torch, "_why_not_on_gpu", look)
+    with pytest.warns(spadework.SpadeworkWarning, match="the GPU has too little memory"):
+        graph = knn_graph(samples.as_subclass(OnGpu), neighbors=5)
+    assert same_graph(graph, samples, 5)
+
+
+def test_other_errors_of_a_gpu_are_not_taken_for_a_lack_of_memory(monkeypatch):
+    samples = torch.from_numpy(neighbor_cases()["gaussian"])
+    broken = NoMemory(None, lambda *arguments: True, RuntimeError("CUDA error: device-side assert triggered"))
+    monkeypatch.setattr(_cuda_neighbors, "nearest", broken)
+    with pytest.raises(RuntimeError, match="device-side assert"):
+        knn_graph(on_gpu(samples, monkeypatch), neighbors=5)
+
+
+@pytest.mark.parametrize("shape", [(7, 3), (5, 2, 2), (9,)])
+def test_the_largest_number_is_found_by_parts(shape, monkeypatch):
+    monkeypatch.setattr(spadework.torch, "_TOGETHER", 8)
+    samples = torch.randn(shape, generator=torch.Generator().manual_seed(3))
+    assert spadework.torch._largest(samples) == float(samples.abs().max())
+    samples[1] = float("nan")
+    assert np.isnan(spadework.torch._largest(samples))
+
+
+def test_brain_floating_point_is_searched_by_its_bits():
+    samples = torch.randn(120, 3, 4, generator=torch.Generator().manual_seed(4)).bfloat16()
+    rows = as_samples(samples, "samples")
+    assert rows.dtype == np.uint16 and rows.shape == (120, 12)
+    assert rows.ctypes.data == samples.data_ptr()
+    for neighbors in [1, 5]:
+        graph = spadework.knn_graph(samples, neighbors=neighbors, verbose=False)
+        assert (graph != spadework.knn_graph(samples.float(), neighbors=neighbors, verbose=False)).nnz == 0
+    # Columns that do not follow one another are copied, and a parameter has no gradient here.
+    turned = torch.nn.Parameter(samples.reshape(120, 12).T.contiguous().T)
+    assert np.array_equal(as_samples(turned, "samples"), rows)
+    for samples, rows in [(samples.half(), np.float16), (samples.to(torch.int8), np.int8)]:
+        assert as_samples(samples, "samples").dtype == rows

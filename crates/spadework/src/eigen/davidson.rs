@@ -48,6 +48,12 @@ fn most_panels(eigenpairs: usize) -> usize {
     2 * guarded_panels(eigenpairs) + 4
 }
 
+/// Bytes per node of the largest basis with both products of its vectors, and of what a restart makes of one of the three.
+pub(crate) fn basis_bytes(eigenpairs: usize) -> usize {
+    const PANEL: usize = WIDTH * size_of::<f64>();
+    (3 * most_panels(eigenpairs) + guarded_panels(eigenpairs) + 1) * PANEL
+}
+
 /// Below this many nodes the basis would fill the space.
 pub(super) fn fewest_nodes(eigenpairs: usize) -> usize {
     2 * WIDTH * most_panels(eigenpairs)

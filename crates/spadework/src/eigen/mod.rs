@@ -12,8 +12,10 @@ mod relabeling;
 mod stored;
 mod symmetric;
 
+pub(crate) use davidson::basis_bytes;
 pub use enclosure::{Certainty, Enclosure, EnclosureMethod};
 pub use modes::{LaplacianModes, lowest_modes};
+pub(crate) use relabeling::relabels;
 pub use stored::StoredEigenpairs;
 
 use faer::Mat;

@@ -7,6 +7,11 @@ use crate::graph::{Graph, GraphPair, breadth_first_labels};
 /// Laplacians.
 const WORTHWHILE_NODES: usize = 250_000;
 
+/// Whether graphs of so many nodes are relabeled.
+pub(crate) fn relabels(nodes: usize) -> bool {
+    nodes >= WORTHWHILE_NODES
+}
+
 /// A label for every node: node p of the graphs given is node `self.0[p]` of those relabeled.
 #[derive(Debug)]
 pub(super) struct Relabeling(Vec<u32>);
@@ -19,7 +24,7 @@ impl Relabeling {
 
     /// The same if that is worthwhile.
     pub(super) fn where_worthwhile(graphs: &GraphPair) -> Option<Self> {
-        (graphs.nodes() >= WORTHWHILE_NODES).then(|| Self::of(graphs))
+        relabels(graphs.nodes()).then(|| Self::of(graphs))
     }
 
     pub(super) fn relabel(&self, graph: &Graph) -> Graph {

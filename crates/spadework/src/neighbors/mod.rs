@@ -13,7 +13,7 @@ mod rows;
 mod sparse;
 mod ties;
 
-pub use approximate::ApproximateSearch;
+pub use approximate::{ApproximateSearch, approximate_search_bytes};
 pub use automatic::{AutomaticSearch, search_by};
 pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;

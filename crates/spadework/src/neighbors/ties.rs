@@ -43,7 +43,7 @@ pub fn most_tied_bytes(inputs: &Samples<'_>, outputs: &Samples<'_>, neighbors: u
     }
     // Different outputs are searched in a copy, and so are inputs: those that search, and those among which they do.
     let copies = outputs.values().bytes() + 2 * inputs.values().bytes();
-    let longest = most_search_bytes(outputs, LONGEST * (neighbors.min(outputs.len()) + 1));
+    let longest = most_search_bytes(outputs, outputs.len(), LONGEST * (neighbors.min(outputs.len()) + 1));
     copies + longest + outputs.len() * (SAMPLE + neighbors.min(outputs.len()) * NEIGHBOR)
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::params::SpadeParams;
 use super::sparsify::SparsifierInfo;
-use crate::eigen::{Enclosure, GeneralizedEigenpairs};
+use crate::eigen::{Enclosure, GeneralizedEigenpairs, basis_bytes, relabels};
 use crate::error::Result;
 use crate::graph::{Connection, GraphPair};
 use crate::laplacian::SketchInfo;
@@ -155,12 +155,25 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Approximate number of bytes that graphs, eigenpairs and scores of this many samples take, derived from what 70,000 and 200,000
-/// samples with k = 10 and two eigenpairs took (docs/benchmarks.md).
-pub fn bytes_after_search(samples: usize, neighbors: usize) -> usize {
-    const VECTORS: usize = 500;
+/// Approximate number of bytes that graphs, eigenpairs and scores of this many samples take; of no eigenpairs, graphs alone. The
+/// constants are derived from what docs/benchmarks.md says of eigenpairs (70,000 samples with two and with ten, 200,000 with two)
+/// and of a million samples, all with k = 10.
+pub fn bytes_after_search(samples: usize, neighbors: usize, eigenpairs: usize) -> usize {
+    /// Per neighbor: lists, both graphs, and scores of edges.
     const EDGE: usize = 45;
-    samples * (VECTORS + neighbors.min(samples) * EDGE)
+    /// Per neighbor, while eigenpairs are found: the preconditioner.
+    const FACTOR: usize = 20;
+    /// Per neighbor: copies of both graphs with other labels, where there are.
+    const RELABELED: usize = 13;
+    /// Vectors in use at a time, beside the basis.
+    const VECTORS: usize = 200;
+    let neighbors = neighbors.min(samples);
+    let graphs = neighbors * EDGE;
+    if eigenpairs == 0 {
+        return samples * graphs;
+    }
+    let copies = if relabels(samples) { neighbors * RELABELED } else { 0 };
+    samples * (graphs + copies + neighbors * FACTOR + VECTORS + basis_bytes(eigenpairs))
 }
 
 /// Wall-clock time by stage.

@@ -82,6 +82,16 @@ impl ApproximateSearch {
     pub const RECALL: f64 = 0.999;
 }
 
+/// Approximate number of bytes that the approximate search takes in addition to the samples, including the lists; derived from
+/// what a million samples of 128 numbers took with k = 10 (docs/benchmarks.md).
+pub fn approximate_search_bytes(samples: usize, dim: usize, neighbors: usize) -> usize {
+    /// Lists of candidates in memory at a time: those of a round, those before it, and who is joined with whom.
+    const LISTS: usize = 4;
+    let length = first_length(samples, neighbors.min(samples));
+    let copied = if dim > rough::MOST_COPIED { 0 } else { dim * size_of::<i16>() };
+    samples * (LISTS * length * size_of::<Candidate>() + copied)
+}
+
 impl Default for ApproximateSearch {
     fn default() -> Self {
         Self { seed: 0, recall: Self::RECALL }

@@ -15,7 +15,7 @@ use crate::neighbors::{Element, RowSource, single_squared_distance, squared_dist
 /// Numbers within this range are compared in single precision as they are.
 const SANE: std::ops::Range<f64> = 1e-12..1e12;
 /// Beyond this dimension samples are compared where they are: a copy, though short, may not fit the memory.
-const MOST_COPIED: usize = 512;
+pub(super) const MOST_COPIED: usize = 512;
 /// Steps that the distance to a neighbor must have for each that rounding may move it by, as a rule.
 const RESOLUTION: f64 = 100.0;
 

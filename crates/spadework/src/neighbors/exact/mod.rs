@@ -115,8 +115,8 @@ impl ExactSearch {
     }
 }
 
-/// Maximum number of bytes that the exact search takes in addition to the samples, including the lists.
-pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
+/// Maximum number of bytes that the exact search takes among `len` samples like these in addition to them, including the lists.
+pub fn most_search_bytes(samples: &Samples<'_>, len: usize, neighbors: usize) -> usize {
     /// What a neighbor takes while it is searched, and what a list takes.
     const LIST: (usize, usize) = (64, 128);
     let coordinates = if samples.norm() != Norm::Euclidean || samples.dim() > MOST_DIMENSIONS {
@@ -129,7 +129,7 @@ pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
         // As they come, and packed.
         2 * looked_at * size_of::<i16>()
     };
-    samples.len() * (coordinates + neighbors.min(samples.len()) * LIST.0 + LIST.1)
+    len * (coordinates + neighbors.min(len) * LIST.0 + LIST.1)
 }
 
 /// Exact search for any dimension, with most pairs ruled out by a few coordinates.
