@@ -41,7 +41,7 @@ class Comparison(Paged, Mapping[str, Report]):
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> comparison = spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2, task="embedding")
     >>> comparison
-    Comparison(turn=1, cut=57.3177)
+    Comparison(by overlap: turn=1, cut=0.9667)
     >>> comparison["cut"].top_edges(1)
     array([[ 0, 59]])
     """
@@ -143,8 +143,9 @@ class Comparison(Paged, Mapping[str, Report]):
         return cls(document=document, notes=tuple(document.pop("warnings")), reports=reports)
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{name}={score:.6g}" for name, score in self.model_scores.items())
-        return f"Comparison({scores})"
+        number = self.ranked_by.replace("-", "_")
+        values = ", ".join(f"{model['name']}={model[number]:.4g}" for model in self.document["models"])
+        return f"Comparison(by {self.ranked_by}: {values})"
 
     def _repr_html_(self) -> str:
         return comparison_html(self)
