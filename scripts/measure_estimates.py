@@ -34,14 +34,14 @@ from plot_estimates import NETWORKS, of_network, place, table_by
 IMAGES = 500
 
 
-def first_images(folder: Path, data: str) -> tuple[np.ndarray, np.ndarray]:
+def first_images(folder: Path, data: str, count: int = IMAGES) -> tuple[np.ndarray, np.ndarray]:
     """Pixels and labels of the first test images."""
     if data == "mnist":
         pixels = gzip.decompress((folder / "mnist/t10k-images-idx3-ubyte.gz").read_bytes())[16:]
         labels = gzip.decompress((folder / "mnist/t10k-labels-idx1-ubyte.gz").read_bytes())[8:]
         images = np.frombuffer(pixels, np.uint8).reshape(-1, 1, 28, 28)
-        return images[:IMAGES], np.frombuffer(labels, np.uint8)[:IMAGES]
-    rows = np.fromfile(next((folder / "cifar10").rglob("test_batch.bin")), np.uint8).reshape(-1, 3073)[:IMAGES]
+        return images[:count], np.frombuffer(labels, np.uint8)[:count]
+    rows = np.fromfile(next((folder / "cifar10").rglob("test_batch.bin")), np.uint8).reshape(-1, 3073)[:count]
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
 
 

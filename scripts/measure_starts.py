@@ -8,18 +8,18 @@ first, then squares of half the side each time, in a random order within a side.
 Classes and directions come from the outputs for the first 2,000.
 
 Prints a table in Markdown: mean over the networks of the share of the margin taken, and of the images that are classified correctly
-and keep their class, both in percent. Needs NumPy and onnxruntime.
+and keep their class, both in percent. Needs NumPy, SciPy and onnxruntime.
 """
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from measure_estimates import first_images
 
 #: Images that are searched, and those that directions come from.
 IMAGES, KNOWN = 100, 2000
@@ -52,12 +52,8 @@ SHAPES = {"mnist": (1, 28, 28), "cifar10": (3, 32, 32)}
 
 def images(folder: Path, data: str) -> tuple[np.ndarray, np.ndarray]:
     """The first test images between 0 and 1, one row each, and their labels."""
-    if data == "mnist":
-        pixels = np.frombuffer(gzip.decompress((folder / "mnist/t10k-images-idx3-ubyte.gz").read_bytes()), np.uint8, offset=16)
-        labels = np.frombuffer(gzip.decompress((folder / "mnist/t10k-labels-idx1-ubyte.gz").read_bytes()), np.uint8, offset=8)
-        return pixels.reshape(-1, 784)[:KNOWN] / np.float32(255), labels[:KNOWN].astype(int)
-    rows = np.fromfile(folder / "cifar10/test_batch.bin", np.uint8).reshape(-1, 3073)[:KNOWN]
-    return rows[:, 1:] / np.float32(255), rows[:, 0].astype(int)
+    pixels, labels = first_images(folder, data, KNOWN)
+    return pixels.reshape(len(pixels), -1) / np.float32(255), labels.astype(int)
 
 
 def network(path: Path, shape: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
