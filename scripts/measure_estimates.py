@@ -1,10 +1,16 @@
 """How far the robust accuracy that `spadework score --probe` estimates is off, network by network, and how often its interval covers.
 
-usage: python scripts/measure_estimates.py PATH-OF-SPADEWORK FOLDER [--nets NETS.csv] [--only REGEX] [--size COLUMN …] [--record FILE] [OPTIONS OF SCORE …]
+usage: python scripts/measure_estimates.py PATH-OF-SPADEWORK FOLDER [--nets NETS.csv] [--only REGEX] [--size COLUMN …] [--record FILE]
+       [--reference-probes N] [OPTIONS OF SCORE …]
 
 FOLDER and NETS.csv are those of scripts/measure_validity.py. The networks' accuracy under attack is of the first 500 test images, so these are
 probed, all of them. `--only` chooses networks by their file, `--size` sizes by their column (pgd_small, pgd_mid, pgd_large). `--record`
 adds a line of JSON for every network and size to FILE, and leaves out those that are there already; scripts/plot_estimates.py draws them.
+
+`--reference-probes N` also searches every image with up to N probes, and records the share that survives as `under_search`. Attacks and this
+search are both upper bounds of the robust accuracy, so the smaller one is the better reference. It is our own search, which ends early for
+samples that are settled. So it can only lower the reference. Where attacks leave nothing, there is nothing to lower, and no search is run. Lines of the record
+that have no `under_search` get it, without the estimate being made again.
 
 The weights of the estimate were fitted to networks of all sources; docs/probes.md has the errors with each source left out of the fit. Prints
 tables in Markdown; needs NumPy and SciPy.
@@ -28,14 +34,14 @@ from plot_estimates import NETWORKS, of_network, place, table_by
 IMAGES = 500
 
 
-def first_images(folder: Path, data: str) -> tuple[np.ndarray, np.ndarray]:
+def first_images(folder: Path, data: str, count: int = IMAGES) -> tuple[np.ndarray, np.ndarray]:
     """Pixels and labels of the first test images."""
     if data == "mnist":
         pixels = gzip.decompress((folder / "mnist/t10k-images-idx3-ubyte.gz").read_bytes())[16:]
         labels = gzip.decompress((folder / "mnist/t10k-labels-idx1-ubyte.gz").read_bytes())[8:]
         images = np.frombuffer(pixels, np.uint8).reshape(-1, 1, 28, 28)
-        return images[:IMAGES], np.frombuffer(labels, np.uint8)[:IMAGES]
-    rows = np.fromfile(next((folder / "cifar10").rglob("test_batch.bin")), np.uint8).reshape(-1, 3073)[:IMAGES]
+        return images[:count], np.frombuffer(labels, np.uint8)[:count]
+    rows = np.fromfile(next((folder / "cifar10").rglob("test_batch.bin")), np.uint8).reshape(-1, 3073)[:count]
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
 
 
@@ -65,6 +71,26 @@ def line_of(row: dict[str, str], data: str, column: str, size: str, probe: dict)
     }
 
 
+def is_complete(line: dict, reference_probes: int | None) -> bool:
+    """Whether the record has all that is asked for of a network at a size."""
+    return reference_probes is None or line["under_attack"] == 0 or line.get("reference_probes") == reference_probes
+
+
+def of_search(place: Path, network: Path, line: dict, chosen: argparse.Namespace, options: list[str]) -> dict:
+    """What the long search of every image leaves."""
+    longer = [*options, "--probes", str(chosen.reference_probes)]
+    probe = probed(chosen.spadework, place, network, f"linf:{line['size']}", longer)
+    queries = probe["estimate"]["queries"]
+    return {"reference_probes": chosen.reference_probes, "under_search": probe["survived"], "reference_queries": queries}
+
+
+def write(record: Path, lines: dict[tuple[str, str], dict]) -> None:
+    """All lines at once, so that an interrupted call leaves the earlier file."""
+    new = record.with_suffix(".new")
+    new.write_text("".join(json.dumps(line) + "\n" for line in lines.values()))
+    new.replace(record)
+
+
 def measured(chosen: argparse.Namespace, options: list[str]) -> Iterator[dict]:
     """A line of the record for every network and size, in the order of the list."""
     nets = chosen.nets or chosen.folder / "nets" / "nets.csv"
@@ -77,14 +103,19 @@ def measured(chosen: argparse.Namespace, options: list[str]) -> Iterator[dict]:
                 np.save(Path(scratch) / name, array)
             for row, column in pairs:
                 size = sizes[column]
-                if (row["file"], size) in earlier:
-                    yield earlier[row["file"], size]
+                network = nets.parent / row["file"]
+                line = earlier.get((row["file"], size))
+                if line and is_complete(line, chosen.reference_probes):
+                    yield line
                     continue
-                probe = probed(chosen.spadework, Path(scratch), nets.parent / row["file"], f"linf:{size}", options)
-                line = line_of(row, data, column, size, probe)
+                if line is None:
+                    probe = probed(chosen.spadework, Path(scratch), network, f"linf:{size}", options)
+                    line = line_of(row, data, column, size, probe)
+                if not is_complete(line, chosen.reference_probes):
+                    line |= of_search(Path(scratch), network, line, chosen, options)
                 if chosen.record:
-                    with open(chosen.record, "a") as lines:
-                        lines.write(json.dumps(line) + "\n")
+                    earlier = kept(chosen.record) | {(row["file"], size): line}
+                    write(chosen.record, earlier)
                 yield line
 
 
@@ -96,6 +127,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--size", nargs="+", default=["pgd_small", "pgd_mid", "pgd_large"])
     parser.add_argument("--record", type=Path)
+    parser.add_argument("--reference-probes", type=int)
     found = []
     print(*NETWORKS, sep="\n")
     for line in measured(*parser.parse_known_args()):

@@ -69,6 +69,19 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     assert_holds(&unprobed, &["No attack was tried. Pass --probe linf:EPS"]);
 }
 
+/// A batch is how many rows go through the model at once. Other batches may change the last digits of outputs, and nothing else.
+#[test]
+fn the_batch_size_changes_no_probe() {
+    let scene = Scene::with_network();
+    let [few, many] =
+        [7, 64].map(|size| probed(&scene, &format!("linf:0.5 --probes 40 --batch-size {size}")));
+    for exact in ["evaluations", "survived", "changed", "robust_accuracy"] {
+        assert_eq!(few[exact], many[exact], "{exact}");
+    }
+    let number = |probe: &Value| probe["stability"].as_f64().unwrap();
+    assert!((number(&few) - number(&many)).abs() < 1e-6, "{few} {many}");
+}
+
 /// Noise is no attack: the sentence says what survived it, and a search would be better evidence.
 #[test]
 fn after_noise_a_search_is_the_next_step() {

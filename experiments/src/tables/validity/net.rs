@@ -10,7 +10,7 @@ use spadework::pipeline::{INDEX_EDGES, INDEX_ROWS};
 use spadework_nn::Frozen;
 
 use super::NetLine;
-use super::probes::{self, OfSize, Plan, Squared};
+use super::probes::{self, OfSize, Plan, Plans, Squared};
 use super::refit::Searched;
 use super::samples::{self, FromSamples};
 use super::selected::{self, Selected};
@@ -48,6 +48,8 @@ pub(super) struct Evidence {
     selected: Timed<Selected>,
     /// By size.
     attacks: Vec<Outcomes>,
+    /// By size, whether an image is right, and no longer so after the attack or a search.
+    broken: Vec<Vec<bool>>,
     probes: Vec<OfSize>,
 }
 
@@ -85,12 +87,17 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Also counts what a search broke, whose smallest margins are these: both are upper bounds of robust accuracy.
-    fn and(mut self, lowest: &[f64]) -> Self {
-        for ((broken, &right), &lowest) in self.broken.iter_mut().zip(&self.right).zip(lowest) {
-            *broken |= right && lowest <= 0.0;
-        }
-        self
+    /// What the attack or one of the searches broke, whose smallest margins are these: all are upper bounds of robust accuracy.
+    fn or_searched(&self, searches: [&[f64]; 2]) -> Vec<bool> {
+        let lost = |at: usize| searches.iter().any(|lowest| lowest[at] <= 0.0);
+        let of_image = |(at, (&right, &broken)): (usize, (&bool, &bool))| broken || right && lost(at);
+        self.right.iter().zip(&self.broken).enumerate().map(of_image).collect()
+    }
+
+    /// The share of images that are right and not among the broken ones.
+    fn left(&self, broken: &[bool]) -> f64 {
+        let hold = self.right.iter().zip(broken).filter(|&(&right, &broken)| right && !broken).count();
+        hold as f64 / self.right.len() as f64
     }
 }
 
@@ -116,11 +123,19 @@ impl Evidence {
         Cost { runs: self.of_samples.value.runs, seconds: self.of_samples.seconds }
     }
 
-    /// The share of images that hold against an attack.
+    /// The share of images that hold against the attack and both searches.
     pub(super) fn robust(&self, size: usize) -> f64 {
-        let Outcomes { right, broken, .. } = &self.attacks[size];
-        let hold = right.iter().zip(broken).filter(|&(&right, &broken)| right && !broken).count();
-        hold as f64 / right.len() as f64
+        self.attacks[size].left(&self.broken[size])
+    }
+
+    /// The share of images that hold against the attack.
+    pub(super) fn robust_to_attack(&self, size: usize) -> f64 {
+        self.attacks[size].left(&self.attacks[size].broken)
+    }
+
+    /// The share of images that hold against the long search.
+    pub(super) fn robust_to_search(&self, size: usize) -> f64 {
+        self.probes[size].long.value.held
     }
 
     /// The estimate of a search with the ends of its interval and what it cost.
@@ -158,9 +173,9 @@ impl Evidence {
         self.of_right(size, &left)
     }
 
-    /// Of the images that are right before an attack, whether it breaks them.
+    /// Of the images that are right before an attack, whether it or a search breaks them.
     pub(super) fn broken(&self, size: usize) -> Vec<bool> {
-        self.of_right(size, &self.attacks[size].broken)
+        self.of_right(size, &self.broken[size])
     }
 
     /// Scores of the same images, in the order of [`super::all_scores`].
@@ -208,7 +223,7 @@ impl MeasuredOn<'_> {
     fn evidence(&self, name: &str, on: &Value, model: &Frozen) -> Result<Option<Evidence>, Failure> {
         let Some(attacks) = self.attacks(name, on, model)? else { return Ok(None) };
         let Some(probes) = self.probes(name, on, model)? else { return Ok(None) };
-        let plans: Vec<Value> = self.plans().flatten().map(|plan| plan.settings()).collect();
+        let plans: Vec<Value> = self.plans().flat_map(|plans| plans.settings()).collect();
         let settings = json!({
             "on": on, "test": self.test.described(), "seed": self.run.seed(), "probes": plans,
             "indices": samples::INDICES, "samples": super::all_scores(), "eigenpairs": samples::EIGENPAIRS,
@@ -226,10 +241,11 @@ impl MeasuredOn<'_> {
         let selected = self.run.timed(&format!("validity/{name}/clever"), &settings, || {
             Selected::measure(self.run, model, &self.attacked, node_scores)
         })?;
-        let attacks =
-            attacks.into_iter().zip(&probes).map(|(attack, probes)| attack.and(&probes.search.value.lowest));
-        let attacks = attacks.collect();
-        Ok(selected.map(|selected| Evidence { of_samples, selected, attacks, probes }))
+        let lost = |(attack, OfSize { search, long, .. }): (&Outcomes, &OfSize)| {
+            attack.or_searched([&search.value.lowest, &long.value.lowest])
+        };
+        let broken = attacks.iter().zip(&probes).map(lost).collect();
+        Ok(selected.map(|selected| Evidence { of_samples, selected, attacks, broken, probes }))
     }
 
     /// `None` where the time is over, as in what follows.
@@ -253,18 +269,19 @@ impl MeasuredOn<'_> {
             let part = format!("validity/{name}/square {}", plan.epsilon);
             self.run.timed(&part, &settings, || Squared::run(self.run, model, &self.attacked, plan.epsilon))
         };
-        let all_kinds = |([search, pixels, blocks], plan): ([Plan; 3], &AttackPlan)| {
-            let Some(search) = probe(&search)? else { return Ok(None) };
-            let Some(pixels) = probe(&pixels)? else { return Ok(None) };
+        let all_kinds = |(plans, plan): (Plans, &AttackPlan)| {
+            let Some(search) = probe(&plans.search)? else { return Ok(None) };
+            let Some(pixels) = probe(&plans.pixels)? else { return Ok(None) };
             let Some(square) = square(plan)? else { return Ok(None) };
-            Ok(probe(&blocks)?.map(|blocks| OfSize { search, pixels, blocks, square }))
+            let Some(blocks) = probe(&plans.blocks)? else { return Ok(None) };
+            Ok(probe(&plans.long)?.map(|long| OfSize { search, pixels, blocks, long, square }))
         };
         self.plans().zip(&self.attacks).map(all_kinds).collect()
     }
 
     /// The probes of every size.
-    fn plans(&self) -> impl Iterator<Item = [Plan; 3]> {
-        self.sizes.iter().map(|size| Plan::all(self.run, size, &self.attacked))
+    fn plans(&self) -> impl Iterator<Item = Plans> {
+        self.sizes.iter().map(|size| Plans::new(self.run, size, &self.attacked))
     }
 
     fn outcomes(&self, model: &Frozen, plan: &AttackPlan) -> Result<Outcomes, Failure> {
@@ -327,10 +344,12 @@ mod tests {
                 broken: vec![false, false, false, true],
                 lowest: vec![10.0, -1.0, 22.0, -2.0],
             }],
+            broken: vec![vec![false, false, false, true]],
             probes: vec![OfSize {
                 search: probing(70),
                 pixels: probing(5),
                 blocks: probing(7),
+                long: probing(560),
                 square: Timed { value: Squared { survived: 0.75, evaluations: 80 }, seconds: 8.0 },
             }],
         }
@@ -360,11 +379,18 @@ mod tests {
         assert_eq!(searched.shown, [[-0.5, 0.25]]);
     }
 
-    /// The first survives the attack and not the search; the second is wrong as it is.
+    /// The first survives the attack and not the search, the third neither the long search; the second is wrong as it is.
     #[test]
-    fn the_truth_is_what_attack_and_search_leave() {
-        let both = evidence().attacks.remove(0).and(&[-0.1, -0.1, 0.1, 0.1]);
-        assert_eq!(both.broken, [true, false, false, true]);
+    fn the_truth_is_what_the_attack_and_both_searches_leave() {
+        let mut evidence = evidence();
+        let searches = [[-0.1, -0.1, 0.1, 0.1], [0.1, -0.1, 0.0, 0.1]];
+        evidence.broken = vec![evidence.attacks[0].or_searched([&searches[0], &searches[1]])];
+        assert_eq!(evidence.broken, [[true, false, true, true]]);
+        assert_eq!(evidence.broken(0), [true, true, true]);
+        assert_eq!(
+            (evidence.robust(0), evidence.robust_to_attack(0), evidence.robust_to_search(0)),
+            (0.0, 0.5, 0.5)
+        );
     }
 
     #[test]

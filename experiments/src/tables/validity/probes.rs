@@ -31,10 +31,21 @@ const FEW_COPIES: (usize, usize) = (8, 2);
 
 /// The kinds of copies, as `--probe linf:SIZE:KIND` names them.
 const KINDS: [&str; 3] = ["search", "pixel", "block"];
+/// As many times the copies of a search has one that is part of the truth, for every image; so many a pilot gets too.
+const LONGER: usize = 8;
 
 /// How one network is probed.
 pub(super) struct Plan {
     params: ProbeParams,
+    name: String,
+}
+
+/// All plans of one size.
+pub(super) struct Plans {
+    pub(super) search: Plan,
+    pub(super) pixels: Plan,
+    pub(super) blocks: Plan,
+    pub(super) long: Plan,
 }
 
 /// What the copies of one kind and size have shown.
@@ -62,30 +73,38 @@ pub(super) struct Squared {
     pub(super) evaluations: u64,
 }
 
-/// All probes of one size: a search, two kinds of noise, and the attack that a search is compared with.
+/// All probes of one size: a search, two kinds of noise, a search that is part of the truth, and the attack that the first is compared with.
 #[derive(Debug, Clone)]
 pub(super) struct OfSize {
     pub(super) search: Timed<Probing>,
     pub(super) pixels: Timed<Probing>,
     pub(super) blocks: Timed<Probing>,
+    pub(super) long: Timed<Probing>,
     pub(super) square: Timed<Squared>,
 }
 
-impl Plan {
-    /// One a kind, for copies that are as far away as an attack of this size goes.
-    pub(super) fn all(run: &Run, size: &str, images: &Images) -> [Self; KINDS.len()] {
-        KINDS.map(|kind| {
+impl Plans {
+    /// For copies that are as far away as an attack of this size goes.
+    pub(super) fn new(run: &Run, size: &str, images: &Images) -> Self {
+        let plan = |kind: &str, longer: usize, name: &str| {
             let probe = probe(size, kind);
-            let (samples, grid) = (images.len(), Some(grid(&images.shape)));
             let params = ProbeParams::new(probe)
-                .with_probes(copies(run, probe))
-                .with_samples(samples)
-                .with_grid(grid)
+                .with_probes(longer * copies(run, probe))
+                .with_samples(images.len())
+                .with_grid(Some(grid(&images.shape)))
                 .with_seed(run.seed());
-            Self { params }
-        })
+            Plan { params, name: format!("{probe}{name}") }
+        };
+        let [search, pixels, blocks] = KINDS.map(|kind| plan(kind, 1, ""));
+        Self { search, pixels, blocks, long: plan(KINDS[0], LONGER, ":long") }
     }
 
+    pub(super) fn settings(&self) -> [Value; 4] {
+        [&self.search, &self.pixels, &self.blocks, &self.long].map(Plan::settings)
+    }
+}
+
+impl Plan {
     /// What the result depends on, in addition to the network and the images.
     pub(super) fn settings(&self) -> Value {
         let ProbeParams { probe, probes, seed, .. } = &self.params;
@@ -93,8 +112,8 @@ impl Plan {
     }
 
     /// Kind and size as part of a name.
-    pub(super) fn name(&self) -> String {
-        self.params.probe.to_string()
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(super) fn run(&self, run: &Run, model: &Frozen, images: &Images) -> Result<Probing, Failure> {
@@ -151,6 +170,11 @@ fn copies(run: &Run, probe: Probe) -> usize {
 /// Kinds and their copies, for settings.
 pub(super) fn described(run: &Run) -> Value {
     KINDS.map(|kind| json!([kind, copies(run, probe("1", kind))])).into()
+}
+
+/// Copies of an image in the search that is part of the truth, at most.
+pub(super) fn copies_of_long(run: &Run) -> usize {
+    LONGER * copies(run, probe("1", KINDS[0]))
 }
 
 /// Images lie channel by channel, as networks take them.

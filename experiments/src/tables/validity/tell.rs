@@ -36,10 +36,10 @@ fn of_samples(which: Which, nets: &[Net]) -> Table {
 }
 
 fn of_sizes(which: Which, nets: &[Net]) -> Table {
-    let header =
-        ["network", "size", "under attack", "file"].into_iter().chain(probes::INDICES).chain(["runs"]);
+    let truths = ["under attack", "auto alone", "long search alone", "file"];
+    let header = ["network", "size"].into_iter().chain(truths).chain(probes::INDICES).chain(["runs"]);
     let caption = format!(
-        "{}: accuracy under attack, and what probes of the same size show; runs are those of the search.",
+        "{}: accuracy under attack (by `auto` and both searches), and what probes of the same size show; runs are those of the search.",
         which.title()
     );
     let mut table = Table::new(caption, header);
@@ -47,6 +47,10 @@ fn of_sizes(which: Which, nets: &[Net]) -> Table {
         for (at, size) in sizes(which).iter().enumerate() {
             let index = |of_probes: usize| net.evidence.index(samples::INDICES.len() + of_probes, at);
             let mut row = vec![json!(net.name), json!(size.name), json!(net.evidence.robust(at))];
+            row.extend(
+                [net.evidence.robust_to_attack(at), net.evidence.robust_to_search(at)]
+                    .map(|share| json!(share)),
+            );
             row.push(json!(net.line.of_file(size.column)));
             row.extend((0..probes::INDICES.len()).map(|of_probes| json!(index(of_probes).value)));
             row.push(json!(index(probes::ESTIMATE).cost.runs));
