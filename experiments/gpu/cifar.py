@@ -32,7 +32,10 @@ GUIDED = ("spade", "fragility", "margin")
 SKIP = "-skip"
 DEFAULT = ["plain:0", "random:0,1", "vanilla-8:0", "random:2"] + [
     run for seeds in ("0", "1", "2") for run in (f"spade:{seeds}", f"spade-skip:{seeds}")
-] + ["fragility:0,1", "random-skip:0,1", "fragility:2", "random-skip:2", "vanilla-14:0", "vanilla-8:1,2", "vanilla-12:0", "plain:1,2"]
+] + [
+    "fragility:0,1", "random-skip:0,1", "fragility:2", "random-skip:2", "vanilla-14:0", "vanilla-8:1,2", "vanilla-12:0", "vanilla-8-skip:0,1,2",
+    "fragility-skip:0,1,2", "vanilla-12:1,2", "vanilla-14:1,2", "vanilla-12-skip:0,1,2", "vanilla-14-skip:0,1,2", "plain:1,2",
+]  # fmt: skip
 ATTACKS = (2, 4, 8)
 EASY = ("plain",)
 """Arms that take a fifth of the time of the others."""

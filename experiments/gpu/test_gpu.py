@@ -141,6 +141,10 @@ def test_names_of_runs():
     with pytest.raises(SystemExit):
         cifar.names_of(["randm:0"])
     assert len(set(cifar.names_of(cifar.DEFAULT))) == len(cifar.names_of(cifar.DEFAULT))
+    # Everything that Table 4 needs: every way of training, with misclassified images perturbed and left alone, three seeds each.
+    arms = ("vanilla-8", "vanilla-12", "vanilla-14", "random", "spade", "fragility")
+    wanted = {(arm, skip, seed) for arm in arms for skip in (False, True) for seed in range(3)}
+    assert wanted <= {cifar.split_name(name) for name in cifar.names_of(cifar.DEFAULT)}
 
 
 def test_crops_are_parts_of_the_image():

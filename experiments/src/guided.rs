@@ -136,6 +136,14 @@ impl Plan {
         }
         // An arm that the time did not reach takes no part, nor do the others of its seed.
         let outcomes = self.whole_comparisons(outcomes);
+        for outcome in &outcomes {
+            let Outcome { arm, skip, seed, judged } = outcome;
+            let name = format!("{}{}, seed {seed}", self.arms[*arm].name, if *skip { ", skip" } else { "" });
+            findings.network(&name, test.described(), Some(judged.clean));
+            if let Some(used) = judged.neighbors_used {
+                findings.graph(name, self.training.neighbors, used);
+            }
+        }
         self.report(run, &outcomes, &mut findings);
         findings.samples = self.samples(&outcomes);
         Ok(findings)

@@ -12,6 +12,7 @@ use spadework_nn::{Frozen, Network, to_floats};
 use crate::data::{Images, STAND_IN, Which};
 use crate::failure::Failure;
 use crate::networks::Recipe;
+use crate::record::Findings;
 use crate::run::Run;
 
 /// The outputs of one network on the test images.
@@ -116,13 +117,29 @@ impl Levels {
         Ok(Samples::from_f32(self.images.len(), outputs.len() / self.images.len(), outputs)?)
     }
 
-    /// What a reader must know about them.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = vec![format!("{}: {} on {}.", self.title(), self.origin, self.images.described())];
+    /// What a reader must know about them, and how often they are right.
+    pub(crate) fn introduce(&self, findings: &mut Findings) -> Result<(), Failure> {
+        findings.note(format!("{}: {} on {}.", self.title(), self.origin, self.images.described()));
         if self.images.stand_in {
-            notes.push(STAND_IN.to_owned());
+            findings.note(STAND_IN);
         }
-        notes
+        for (at, level) in self.by_epsilon.iter().enumerate() {
+            let name = format!("{}, {}", self.origin, level.name());
+            findings.network(name, self.images.described(), self.accuracy(at)?);
+        }
+        Ok(())
+    }
+
+    /// The share of images that a network classifies correctly.
+    pub(crate) fn accuracy(&self, at: usize) -> Result<Option<f64>, Failure> {
+        Ok(spadework_probe::accuracy(self.pair(at)?.output(), &self.images.labels())?)
+    }
+
+    /// Records the k of graphs that these networks were scored with.
+    pub(crate) fn record_graphs(&self, neighbors: &[usize], points: &[Point], findings: &mut Findings) {
+        for (&requested, point) in neighbors.iter().zip(points) {
+            findings.graph(format!("{}, {}", self.title(), self.origin), requested, point.used);
+        }
     }
 
     pub(crate) fn title(&self) -> &'static str {

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use spadework::scores::{EdgeScores, NodeScores, SpectralEmbedding};
 use spadework::{PairedSamples, Samples, SpadeParams, SpadeReport, evaluate};
 use spadework_io::output::write_bytes;
 use spadework_nn::attack::{Apgd, AttackParams, AttackReport, Budget, Climb, Norm, Square, attack};
+use spadework_nn::network::NetworkBuilder;
 use spadework_nn::train::{Checkpoint, Ending, EpochRecord, Guides, TrainParams, Trainer};
 use spadework_nn::{Architecture, Examples, Frozen, Network, Normalization};
 
@@ -254,4 +256,25 @@ pub(crate) fn node_scores(
             neighbors_used: report.diagnostics.connection.used,
         })
     })
+}
+
+/// Node scores by the first eigenpairs of a report alone.
+pub(crate) fn node_scores_of_first(report: &SpadeReport, eigenpairs: usize) -> Vec<f64> {
+    let input = report.graphs.input();
+    let rows = (0..input.nodes()).flat_map(|p| report.embedding.row(p)[..eigenpairs].to_vec());
+    let embedding = SpectralEmbedding::from_rows(eigenpairs, rows.collect());
+    NodeScores::from_edges(input, &EdgeScores::from_embedding(input, &embedding)).scores().to_vec()
+}
+
+/// The network up to a layer.
+pub(crate) fn beginning(network: &Network, end: usize) -> Result<Network, Failure> {
+    let mut builder = NetworkBuilder::new(network.input_shape())?;
+    for layer in &network.layers()[..=end] {
+        let prefix = format!("{}.", layer.name);
+        let of_layer = network.parameters().iter().filter(|parameter| parameter.name.starts_with(&prefix));
+        let parameters =
+            of_layer.map(|parameter| (parameter.shape.clone(), parameter.values.clone())).collect();
+        builder.layer(&layer.name, layer.operation.clone(), &layer.inputs, parameters)?;
+    }
+    Ok(builder.finish()?)
 }

@@ -34,6 +34,28 @@ pub(crate) struct Findings {
     pub(crate) charts: Vec<Chart>,
     /// What became of every sample, so that others can compare in pairs; nothing where that was not asked.
     pub(crate) samples: Value,
+    /// The networks that took part.
+    networks: Vec<NetworkFacts>,
+    /// The graphs that were made of samples.
+    graphs: Vec<GraphFacts>,
+}
+
+/// A network that took part, and how often it is right.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct NetworkFacts {
+    name: String,
+    /// The images that accuracy was measured on.
+    images: String,
+    /// The share that is classified correctly; null where it was not measured.
+    accuracy: Option<f64>,
+}
+
+/// Graphs that were made of samples. They may have grown until they were connected.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct GraphFacts {
+    of: String,
+    neighbors_requested: usize,
+    neighbors_used: usize,
 }
 
 /// Something the paper says, and what came out here.
@@ -52,6 +74,27 @@ impl Findings {
 
     pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
+    }
+
+    /// Adds a network, once, with its accuracy on images.
+    pub(crate) fn network(
+        &mut self,
+        name: impl Into<String>,
+        images: impl Into<String>,
+        accuracy: Option<f64>,
+    ) {
+        let network = NetworkFacts { name: name.into(), images: images.into(), accuracy };
+        if !self.networks.contains(&network) {
+            self.networks.push(network);
+        }
+    }
+
+    /// Adds the k that graphs were asked for and the k that they have, once.
+    pub(crate) fn graph(&mut self, of: impl Into<String>, neighbors_requested: usize, neighbors_used: usize) {
+        let graph = GraphFacts { of: of.into(), neighbors_requested, neighbors_used };
+        if !self.graphs.contains(&graph) {
+            self.graphs.push(graph);
+        }
     }
 
     /// Adds a claim; quick runs are too small to judge any.
@@ -82,6 +125,10 @@ struct Document<'a> {
     device: &'a str,
     threads: usize,
     settings: &'a Value,
+    /// Networks that took part, with their accuracy.
+    networks: &'a [NetworkFacts],
+    /// The k of graphs, as requested and as used.
+    graphs: &'a [GraphFacts],
     tables: &'a [Table],
     claims: &'a [Claim],
     notes: &'a [String],
@@ -92,8 +139,10 @@ struct Document<'a> {
     /// Wall time of every part, those included that earlier calls made.
     parts: &'a [PartTime],
     version: &'a str,
-    /// The commit of the checkout, with `-dirty` where files differ from it; null outside of one.
+    /// The commit of the checkout that the program was built in, with `-dirty` where code differs from it; null outside of one.
     revision: Option<String>,
+    /// The instruction set of the kernels.
+    kernels: String,
 }
 
 /// Writes the three files, and one more SVG for every further chart.
@@ -115,6 +164,8 @@ pub(crate) fn write(
         device: run.compute().name(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         settings: &findings.settings,
+        networks: &findings.networks,
+        graphs: &findings.graphs,
         tables: &findings.tables,
         claims: &findings.claims,
         notes: &findings.notes,
@@ -123,6 +174,7 @@ pub(crate) fn write(
         parts: &parts,
         version: env!("CARGO_PKG_VERSION"),
         revision: revision(),
+        kernels: spadework::kernels::Kernels::in_use().to_string(),
     };
     let file = |ending: &str| run.out().join(format!("{}{ending}", experiment.name));
     let json = serde_json::to_string_pretty(&document).expect("words and numbers can be written as JSON");
@@ -135,14 +187,26 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// The commit that the program was built from, as far as the checkout it lies in can tell.
+/// The commit that the program was built from, as far as the checkout it lies in can tell when it runs: a build outside of one
+/// needs nothing. Results and pages that differ are no other program.
 fn revision() -> Option<String> {
-    let folder = env!("CARGO_MANIFEST_DIR");
-    let git = Command::new("git")
-        .args(["-C", folder, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
-        .output();
-    let output = git.ok().filter(|output| output.status.success())?;
-    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR")]).args(arguments).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&[
+        "status",
+        "--porcelain",
+        "--",
+        ":/Cargo.toml",
+        ":/Cargo.lock",
+        ":/crates",
+        ":/experiments/Cargo.toml",
+        ":/experiments/src",
+    ])?;
+    Some(if changed.is_empty() { commit } else { commit + "-dirty" })
 }
 
 fn markdown(document: &Document<'_>) -> String {

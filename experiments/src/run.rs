@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// records.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Folder with mnist/, cifar10/, logits/, models/, nets/ and cinic10/; the one in SPADEWORK_DATA where it is left out
+    /// Folder with mnist/, cifar10/, logits/, models/, nets/, authors/ and cinic10/; the one in SPADEWORK_DATA where it is left out
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Folder for results, networks and finished parts, which a later call takes up

@@ -8,7 +8,7 @@ use spadework::scores::kendall_tau;
 use spadework_probe::intervals::{Confidence, Estimated};
 
 /// Samples drawn with replacement for an interval.
-const BOOTSTRAPS: usize = 2000;
+pub(crate) const BOOTSTRAPS: usize = 2000;
 
 /// Spearman's rank correlation, ties sharing their mean rank; `None` where all numbers of one side are equal.
 pub(crate) fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
@@ -31,12 +31,46 @@ pub(crate) fn partial_spearman(a: &[f64], b: &[f64], given: &[f64]) -> Option<f6
 /// The 95 % percentile interval of Spearman's correlation when pairs are drawn with replacement (Efron 1979). `None` where
 /// fewer than half of the draws have an order.
 pub(crate) fn spearman_interval(a: &[f64], b: &[f64], seed: u64) -> Option<(f64, f64)> {
+    bootstrapped(a.len(), seed, |drawn| spearman(&chosen(a, drawn), &chosen(b, drawn)))
+}
+
+/// The same where members of a group belong together: groups are drawn with replacement, each with all of its members.
+pub(crate) fn spearman_interval_of_groups(
+    a: &[f64],
+    b: &[f64],
+    groups: &[&str],
+    seed: u64,
+) -> Option<(f64, f64)> {
+    let mut names = groups.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    let members = |name: &str| (0..groups.len()).filter(|&at| groups[at] == name).collect::<Vec<usize>>();
+    let members: Vec<Vec<usize>> = names.into_iter().map(members).collect();
+    bootstrapped(members.len(), seed, |drawn| {
+        let drawn: Vec<usize> = drawn.iter().flat_map(|&group| members[group].iter().copied()).collect();
+        spearman(&chosen(a, &drawn), &chosen(b, &drawn))
+    })
+}
+
+/// The 95 % percentile interval of the area under the curve when members of both groups are drawn with replacement.
+pub(crate) fn auroc_interval(scores: &[f64], group: &[bool], seed: u64) -> Option<(f64, f64)> {
+    bootstrapped(scores.len(), seed, |drawn| {
+        let members: Vec<bool> = drawn.iter().map(|&at| group[at]).collect();
+        auroc(&chosen(scores, drawn), &members)
+    })
+}
+
+fn chosen(values: &[f64], places: &[usize]) -> Vec<f64> {
+    places.iter().map(|&at| values[at]).collect()
+}
+
+/// The middle 95 % of a number over draws of `count` places with replacement; `None` where fewer than half of the draws have it.
+fn bootstrapped(count: usize, seed: u64, number: impl Fn(&[usize]) -> Option<f64>) -> Option<(f64, f64)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut found = Vec::with_capacity(BOOTSTRAPS);
     for _ in 0..BOOTSTRAPS {
-        let drawn: Vec<usize> = (0..a.len()).map(|_| rng.random_range(0..a.len())).collect();
-        let of = |values: &[f64]| drawn.iter().map(|&at| values[at]).collect::<Vec<f64>>();
-        found.extend(spearman(&of(a), &of(b)));
+        let drawn: Vec<usize> = (0..count).map(|_| rng.random_range(0..count)).collect();
+        found.extend(number(&drawn));
     }
     if found.len() < BOOTSTRAPS / 2 {
         return None;
@@ -202,6 +236,22 @@ mod tests {
         assert!(low < rho && rho < high, "{low} {rho} {high}");
         // The formula is for normal pairs; these are not, so a factor of two is granted.
         assert!((high - low) / width < 2.0 && width / (high - low) < 2.0, "{low} {rho} {high} {width}");
+    }
+
+    /// Ten pairs, each four times: as forty pairs of their own they have half the interval that ten groups have. An area has the interval of
+    /// its own bootstrap.
+    #[test]
+    fn copies_in_a_group_count_once() {
+        let four = |values: &[f64]| values.iter().flat_map(|&value| [value; 4]).collect::<Vec<f64>>();
+        let names: Vec<String> = (0..10).flat_map(|at| vec![at.to_string(); 4]).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let width = |interval: Option<(f64, f64)>| interval.map(|(low, high)| high - low).unwrap();
+        let of_groups = width(spearman_interval_of_groups(&four(&A), &four(&B), &names, 1));
+        let alone = width(spearman_interval(&four(&A), &four(&B), 1));
+        assert!((of_groups / width(spearman_interval(&A, &B, 1)) - 1.0).abs() < 0.1, "{of_groups}");
+        assert!((1.4..3.0).contains(&(of_groups / alone)), "{of_groups} {alone}");
+        let (low, high) = auroc_interval(&A, &GROUP, 1).unwrap();
+        assert!(low < 0.812_5 && high > 0.812_5 && high <= 1.0, "{low} {high}");
     }
 
     /// Three seeds, twelve images, by NumPy and SciPy: d = one − other, variances `d.mean(0).var(ddof=1)/12` and

@@ -23,6 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
+const NEIGHBORS: usize = 10;
 /// The paper's name of a graph, and ours. The paper gives no numbers of its own for them.
 const KINDS: [(&str, &str); 4] =
     [("GRASS", "sparse:density=1.5"), ("PCA", "pca:50"), ("CKNN", "cknn:1"), ("KNN", "knn")];
@@ -62,7 +63,7 @@ fn paper(member: &str) -> [[&'static str; 2]; 4] {
 fn run(run: &Run) -> Result<Findings, Failure> {
     let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.1).collect();
     let mut findings = Findings::new(json!({
-        "clever": weakest::settings(run), "graphs": kinds, "neighbors": 10, "training": zoo::training(run),
+        "clever": weakest::settings(run), "graphs": kinds, "neighbors": NEIGHBORS, "training": zoo::training(run),
     }));
     let header = [
         "network",
@@ -81,8 +82,12 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let (mut shelf, mut larger, mut chart) = (Shelf::default(), Vec::new(), Vec::new());
     for member in members(run) {
         let Kinds { accuracy, of_kind } = by_kind(run, &member, &mut shelf)?;
+        findings.network(member.name, member.which.title(), accuracy);
         for (at, (neighbors, means)) in of_kind.into_iter().enumerate() {
             let (name, kind) = KINDS[at];
+            if let Some(used) = neighbors {
+                findings.graph(format!("{}, {kind}", member.name), NEIGHBORS, used);
+            }
             if let [Some(top), Some(bottom)] = means {
                 larger.push((name, bottom[0] > top[0]));
                 chart.push((format!("{} {name}", member.name), bottom[0] / top[0].max(1e-9)));
@@ -142,7 +147,7 @@ fn by_kind(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<Kinds, Failu
     let suspect = Suspect { name: member.name, model: &model, test: &test.examples, settings: &settings };
     for (at, (_, kind)) in KINDS.iter().enumerate() {
         let graph: GraphKind = kind.parse().map_err(|error| Failure::Usage(format!("{kind}: {error}")))?;
-        let params = SpadeParams::default().with_graph(graph);
+        let params = SpadeParams::default().with_neighbors(NEIGHBORS).with_graph(graph);
         let Some(scored) = node_scores(run, &network, (member.name, &settings), test, &params)? else {
             continue;
         };

@@ -1,5 +1,6 @@
 //! Table 2: mean geodesic distortion of the 100 edges of highest score, compared with 100 random edges.
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use spadework::scores::{Contrast, DistanceKind, Distances, draw_others};
 use spadework::{SpadeParams, SpadeReport, evaluate};
@@ -43,8 +44,16 @@ fn paper(which: Which, epsilon: f64) -> Option<[f64; 4]> {
     rows.iter().find(|row| row.0 == epsilon).map(|row| row.1)
 }
 
-/// Means of top and random edges with the ends of their intervals, and the p value.
-type Measured = (Spread, Spread, f64);
+/// What edges of one network came to.
+#[derive(Debug, Serialize, Deserialize)]
+struct Measured {
+    /// Mean distortion with the ends of its interval.
+    top: Spread,
+    random: Spread,
+    p_value: f64,
+    /// The k of the graphs.
+    used: usize,
+}
 
 fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({ "neighbors": NEIGHBORS, "edges": EDGES, "eigenpairs": 1 }));
@@ -55,11 +64,13 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let (mut tops_above, mut series) = (Vec::new(), Vec::new());
     for which in Which::ALL {
         let levels = Levels::load(run, which)?;
-        findings.notes.extend(levels.notes());
+        levels.introduce(&mut findings)?;
         for (column, neighbors) in NEIGHBORS.into_iter().enumerate() {
             let (mut curves, mut random_means) = ([Vec::new(), Vec::new()], Vec::new());
             for (at, level) in levels.by_epsilon.iter().enumerate() {
-                let Some((top, random, p)) = measured(run, &levels, at, neighbors)? else { continue };
+                let Some(measured) = measured(run, &levels, at, neighbors)? else { continue };
+                let Measured { top, random, p_value, used } = measured;
+                findings.graph(format!("{}, {}", levels.title(), level.name()), neighbors, used);
                 let paper =
                     paper(which, level.epsilon).map(|means| [means[2 * column], means[2 * column + 1]]);
                 table.row(vec![
@@ -70,7 +81,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
                     range(top),
                     json!(random[0]),
                     range(random),
-                    json!(p),
+                    json!(p_value),
                     json!(paper.map(|means| means[0])),
                     json!(paper.map(|means| means[1])),
                 ]);
@@ -132,7 +143,12 @@ fn measured(run: &Run, levels: &Levels, at: usize, neighbors: usize) -> Result<O
             SpadeParams::default().with_neighbors(neighbors).with_eigenpairs(1).with_seed(run.seed());
         let report = evaluate(&levels.pair(at)?, &params, run.monitor())?;
         let contrast = contrast(run, &report)?;
-        Ok((spread(contrast.top), spread(contrast.random), contrast.p_value))
+        Ok(Measured {
+            top: spread(contrast.top),
+            random: spread(contrast.random),
+            p_value: contrast.p_value,
+            used: report.diagnostics.connection.used,
+        })
     })
 }
 

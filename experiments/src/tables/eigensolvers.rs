@@ -62,15 +62,17 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let (mut times, mut worst) = (Vec::new(), 0.0_f64);
     for which in Which::ALL {
         let levels = Levels::load(run, which)?;
-        findings.notes.extend(levels.notes());
+        levels.introduce(&mut findings)?;
         for neighbors in NEIGHBORS {
             let name = format!("eigensolvers/{} k {neighbors}", levels.title());
             let settings = json!({
                 "levels": levels.settings(), "neighbors": neighbors, "tolerances": POWER_TOLERANCES, "seed": run.seed(),
             });
-            let Some(solved) = run.part(&name, &settings, || solve_all(run, &levels, neighbors))? else {
+            let Some((used, solved)) = run.part(&name, &settings, || solve_all(run, &levels, neighbors))?
+            else {
                 continue;
             };
+            findings.graph(format!("{}, {}", levels.title(), levels.by_epsilon[0].name()), neighbors, used);
             for (at, one) in solved.iter().enumerate() {
                 let error = (one.value / solved[0].value - 1.0).abs();
                 // The paper's `eigs` is in the row of our reference, its power iteration in that of the coarse one.
@@ -105,16 +107,17 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-fn solve_all(run: &Run, levels: &Levels, neighbors: usize) -> Result<Vec<Solved>, Failure> {
+fn solve_all(run: &Run, levels: &Levels, neighbors: usize) -> Result<(usize, Vec<Solved>), Failure> {
     let params = SpadeParams::default().with_neighbors(neighbors).with_seed(run.seed());
     let pair = levels.pair(0)?;
-    let graphs = graphs_of(&ManifoldPair::from(&pair), &params, &KeepNothing, run.monitor())?.graphs;
+    let made = graphs_of(&ManifoldPair::from(&pair), &params, &KeepNothing, run.monitor())?;
+    let graphs = made.graphs;
     let mut solved = vec![solve(run, &graphs, EigenMethod::Davidson, REFERENCE_TOLERANCE)?];
     for tolerance in POWER_TOLERANCES {
         solved.push(solve(run, &graphs, EigenMethod::Power, tolerance)?);
     }
     solved.push(solve(run, &graphs, EigenMethod::Davidson, POWER_TOLERANCES[1])?);
-    Ok(solved)
+    Ok((made.diagnostics.connection.used, solved))
 }
 
 fn solve(run: &Run, graphs: &GraphPair, method: EigenMethod, tolerance: f64) -> Result<Solved, Failure> {

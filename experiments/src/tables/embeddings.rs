@@ -25,10 +25,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// Points of a figure; more would be one above the other.
 const SHOWN: usize = 2000;
+const NEIGHBORS: usize = 10;
 
 /// What is shown of one network.
 #[derive(Debug, Serialize, Deserialize)]
 struct Embedded {
+    /// The k of the graphs.
+    used: usize,
     label_scores: Vec<(i64, f64)>,
     /// By L_X, L_Y and L_Y⁺L_X.
     points: [Vec<[f64; 2]>; 3],
@@ -56,16 +59,22 @@ fn paper(which: Which) -> [[i64; 2]; 2] {
 }
 
 fn run(run: &Run) -> Result<Findings, Failure> {
-    let mut findings = Findings::new(json!({ "neighbors": 10, "eigenpairs": 2, "points_shown": SHOWN }));
+    let mut findings =
+        Findings::new(json!({ "neighbors": NEIGHBORS, "eigenpairs": 2, "points_shown": SHOWN }));
     for (data, which) in Which::ALL.into_iter().enumerate() {
         let levels = Levels::load(run, which)?;
-        findings.notes.extend(levels.notes());
+        levels.introduce(&mut findings)?;
         let names = levels.by_epsilon.iter().map(crate::levels::Level::name);
         let header = std::iter::once("label".to_owned()).chain(names);
         let mut table = Table::new(format!("{}: mean node score of each label.", levels.title()), header);
         let mut columns = Vec::new();
         for at in 0..levels.by_epsilon.len() {
-            columns.push(embedded(run, &levels, at)?);
+            let column = embedded(run, &levels, at)?;
+            if let Some(column) = &column {
+                let of = format!("{}, {}", levels.title(), levels.by_epsilon[at].name());
+                findings.graph(of, NEIGHBORS, column.used);
+            }
+            columns.push(column);
         }
         for label in 0..CLASSES as i64 {
             let score = |column: &Option<Embedded>| {
@@ -127,7 +136,7 @@ fn embedded(run: &Run, levels: &Levels, at: usize) -> Result<Option<Embedded>, F
     let name = format!("embeddings/{} {}", levels.title(), levels.by_epsilon[at].name());
     let settings = json!({ "levels": levels.settings(), "seed": run.seed() });
     run.part(&name, &settings, || {
-        let params = SpadeParams::default().with_seed(run.seed());
+        let params = SpadeParams::default().with_neighbors(NEIGHBORS).with_seed(run.seed());
         let report = evaluate(&levels.pair(at)?, &params, run.monitor())?;
         let label_scores = report.label_scores(&levels.images.labels())?;
         let eigen = EigenParams::default().with_seed(run.seed());
@@ -142,6 +151,7 @@ fn embedded(run: &Run, levels: &Levels, at: usize) -> Result<Option<Embedded>, F
             [row[0], row[1]]
         });
         Ok(Embedded {
+            used: report.diagnostics.connection.used,
             label_scores: label_scores.iter().map(|entry| (entry.label, entry.score)).collect(),
             points: [
                 modes(&report.graphs.connected_input()?)?,

@@ -61,7 +61,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut rates = Vec::new();
     for which in [Which::Mnist, Which::Cifar10] {
         let levels = Levels::load(run, which)?;
-        findings.notes.extend(levels.notes());
+        levels.introduce(&mut findings)?;
         for (name, pair) in pairs(&levels) {
             let rate = pair.measure(repetitions, run.seed());
             table.row(rate.row(&format!("accuracy, {}", levels.title()), &name, pair.share_that_differs()));
@@ -74,6 +74,9 @@ fn run(run: &Run) -> Result<Findings, Failure> {
                 rates.push(rate);
             }
             if let Some(rate) = overlaps(run, &levels, of_overlaps)? {
+                // Only neighbors are compared: these graphs need not be connected.
+                let neighbors = SpadeParams::default().neighbors;
+                findings.graph("overlap, MNIST", neighbors, neighbors);
                 table.row(rate.row(
                     "overlap, MNIST",
                     &format!("{} twice", levels.by_epsilon[0].name()),

@@ -35,6 +35,9 @@ fn paper(member: &str) -> [&'static str; 4] {
 /// Samples of a column: the T highest for k neighbors, or R random ones.
 const COLUMNS: [&str; 4] = ["top 10 (k = 10)", "top 20 (k = 20)", "random 10", "random 100"];
 
+/// As many highest samples as neighbors.
+const TOPS: [usize; 2] = [10, 20];
+
 fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({
         "clever": weakest::settings(run), "columns": COLUMNS, "training": zoo::training(run),
@@ -45,6 +48,10 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let (mut shelf, mut smaller, mut chart) = (Shelf::default(), Vec::new(), Vec::new());
     for member in members(run) {
         let Columns { accuracy, neighbors, means } = columns(run, &member, &mut shelf)?;
+        findings.network(member.name, member.which.title(), accuracy);
+        for (requested, &used) in TOPS.iter().zip(&neighbors) {
+            findings.graph(member.name, *requested, used);
+        }
         if let [Some(top), _, _, Some(random)] = means {
             smaller.push(top[0] < random[0]);
         }
@@ -91,7 +98,7 @@ fn columns(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<Columns, Fai
     let (model, settings) = (Frozen::new(&network, run.compute()), member.settings(run, train));
     found.accuracy = member.accuracy(run, &model, train, test)?;
     let suspect = Suspect { name: member.name, model: &model, test: &test.examples, settings: &settings };
-    for (column, (top, neighbors)) in [(10, 10), (20, 20)].into_iter().enumerate() {
+    for (column, (top, neighbors)) in TOPS.map(|count| (count, count)).into_iter().enumerate() {
         let params = SpadeParams::default().with_neighbors(neighbors);
         let scored = node_scores(run, &network, (member.name, &settings), test, &params)?;
         let Some(scored) = scored else { return Ok(found) };

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use spadework::graph::Connectivity;
 use spadework::pipeline::score_layers;
 use spadework::{Samples, SpadeParams};
-use spadework_nn::network::NetworkBuilder;
 use spadework_nn::train::{Guides, TrainParams, Trainer};
 use spadework_nn::{Architecture, Examples, Frozen, Network};
 use spadework_report::figures::{Series, lines};
 
 use super::Experiment;
 use crate::failure::Failure;
+use crate::networks::beginning;
 use crate::point_clouds::Cloud;
 use crate::record::Findings;
 use crate::run::Run;
@@ -26,6 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const ARCHITECTURES: [&str; 2] = ["tanh:15x9", "relu:15x9"];
+const NEIGHBORS: usize = 10;
 
 /// A trained network: how often it is right, and the score of every layer that has one.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let points = run.options().train_images.unwrap_or(run.size(4500, 600));
     let epochs = run.options().epochs.unwrap_or(run.size(300, 10));
     let mut findings = Findings::new(
-        json!({ "points": points, "epochs": epochs, "networks": ARCHITECTURES, "connectivity": "bridge" }),
+        json!({ "points": points, "epochs": epochs, "networks": ARCHITECTURES, "connectivity": "bridge", "neighbors": NEIGHBORS }),
     );
     let mut columns: Vec<(String, Scored)> = Vec::new();
     for cloud in Cloud::ALL {
@@ -49,6 +50,10 @@ fn run(run: &Run) -> Result<Findings, Failure> {
             let scored = run.part(&name, &settings, || scored(run, cloud, architecture, points, epochs))?;
             columns.extend(scored.map(|scored| (format!("{} {architecture}", cloud.name()), scored)));
         }
+    }
+    for (name, scored) in &columns {
+        findings.network(name, format!("{points} points, which it was trained on"), Some(scored.accuracy));
+        findings.graph(name, NEIGHBORS, scored.used);
     }
     let depth = columns.iter().map(|column| column.1.scores.len()).max().unwrap_or(0);
     let header = std::iter::once("layer".to_owned()).chain(columns.iter().map(|column| column.0.clone()));
@@ -113,6 +118,7 @@ fn scored(
     }
     let inputs = Samples::from_f32(examples.len(), examples.size(), examples.samples())?;
     let params = SpadeParams::default()
+        .with_neighbors(NEIGHBORS)
         .with_eigenpairs(1)
         .with_connectivity(Connectivity::Bridge)
         .with_seed(run.seed());
@@ -150,17 +156,4 @@ fn layer_ends(network: &Network) -> Vec<usize> {
     let layers = network.layers();
     let is_end = |at: &usize| layers[*at].name.starts_with("activation") || at + 1 == layers.len();
     (0..layers.len()).filter(is_end).collect()
-}
-
-/// The network up to a layer.
-fn beginning(network: &Network, end: usize) -> Result<Network, Failure> {
-    let mut builder = NetworkBuilder::new(network.input_shape())?;
-    for layer in &network.layers()[..=end] {
-        let prefix = format!("{}.", layer.name);
-        let of_layer = network.parameters().iter().filter(|parameter| parameter.name.starts_with(&prefix));
-        let parameters =
-            of_layer.map(|parameter| (parameter.shape.clone(), parameter.values.clone())).collect();
-        builder.layer(&layer.name, layer.operation.clone(), &layer.inputs, parameters)?;
-    }
-    Ok(builder.finish()?)
 }

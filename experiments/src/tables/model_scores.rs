@@ -61,15 +61,15 @@ fn in_time(levels: Result<Levels, Failure>) -> Result<Option<Levels>, Failure> {
 /// Scores networks of one architecture and adds their rows.
 fn add(run: &Run, levels: &Levels, table: &mut Table, findings: &mut Findings) -> Result<(), Failure> {
     let Some(points) = levels.eigenvalues(run, &NEIGHBORS, 1)? else { return Ok(()) };
+    levels.record_graphs(&NEIGHBORS, &points, findings);
     let scored: [Vec<f64>; 2] = [points[0].scores(), points[1].scores()];
-    let labels = levels.images.labels();
     let mut all_learned = true;
     for (at, level) in levels.by_epsilon.iter().enumerate() {
         let of_paper = |neighbors: usize| -> Value {
             let found = paper(levels.which, neighbors).iter().find(|(epsilon, _)| *epsilon == level.epsilon);
             found.map_or(Value::Null, |(_, score)| json!(score))
         };
-        let accuracy = spadework_probe::accuracy(levels.pair(at)?.output(), &labels)?;
+        let accuracy = levels.accuracy(at)?;
         all_learned &= accuracy.is_none_or(|accuracy| accuracy > LEARNED);
         table.row(vec![
             json!(levels.title()),
@@ -102,7 +102,7 @@ fn add(run: &Run, levels: &Levels, table: &mut Table, findings: &mut Findings) -
     let names = NEIGHBORS.map(|neighbors| format!("k = {neighbors}"));
     let axes = ["ε of training", "model score"];
     findings.charts.push(curves(name, &title, axes, names, &levels.epsilons(), &rows));
-    findings.notes.extend(levels.notes());
+    levels.introduce(findings)?;
     if let Some(networks) = findings.settings["networks"].as_array_mut() {
         networks.push(levels.settings());
     }

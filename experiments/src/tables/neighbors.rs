@@ -20,8 +20,9 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({ "neighbors": neighbors }));
     for which in Which::ALL {
         let levels = Levels::load(run, which)?;
-        findings.notes.extend(levels.notes());
+        levels.introduce(&mut findings)?;
         let Some(points) = levels.eigenvalues(run, &neighbors, 1)? else { continue };
+        levels.record_graphs(&neighbors, &points, &mut findings);
         let scored: Vec<Vec<f64>> = points.iter().map(Point::scores).collect();
         let header: Vec<String> = ["k".to_owned(), "k used".to_owned()]
             .into_iter()

@@ -28,8 +28,9 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({ "neighbors": neighbors, "eigenvalues": EIGENVALUES }));
     for which in [Which::Cifar10, Which::Mnist] {
         let levels = Levels::load(run, which)?;
-        findings.notes.extend(levels.notes());
+        levels.introduce(&mut findings)?;
         let Some(scored) = levels.eigenvalues(run, &neighbors, EIGENVALUES)? else { continue };
+        levels.record_graphs(&neighbors, &scored, &mut findings);
         let header = std::iter::once("k".to_owned()).chain(levels.by_epsilon.iter().map(Level::name));
         let caption =
             format!("{}: √(Σ log² λ_i) over the {EIGENVALUES} largest eigenvalues.", levels.title());

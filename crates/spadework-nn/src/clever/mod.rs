@@ -139,7 +139,8 @@ impl CleverScore {
     }
 }
 
-/// The CLEVER score of one sample. `index` selects its stream of random points.
+/// The CLEVER score of one sample. `index` selects its stream of random points. They are cut to the box [0, 1] where the sample itself lies
+/// in it.
 ///
 /// # Errors
 /// When the sample or the parameters do not fit the network, the target is the class already predicted, or the monitor asks
@@ -149,6 +150,23 @@ pub fn clever(
     sample: &[f32],
     index: u64,
     params: &CleverParams,
+    monitor: &dyn Monitor,
+) -> Result<CleverScore> {
+    let boxed = sample.iter().all(|value| (0.0..=1.0).contains(value));
+    clever_cut_to(model, sample, index, params, boxed.then_some((0.0, 1.0)), monitor)
+}
+
+/// As [`clever`], with random points cut to a box of your choice, or not at all. The sample need not lie in the box; where it does not,
+/// the points are not those of the ball around it, and the score bounds nothing.
+///
+/// # Errors
+/// As [`clever`].
+pub fn clever_cut_to(
+    model: &Frozen,
+    sample: &[f32],
+    index: u64,
+    params: &CleverParams,
+    limits: Option<(f32, f32)>,
     monitor: &dyn Monitor,
 ) -> Result<CleverScore> {
     params.check_for(model.classes())?;
@@ -165,7 +183,7 @@ pub fn clever(
         Some(target) => vec![target],
         None => (0..model.classes()).filter(|&target| target != class).collect(),
     };
-    let pool = pool(sample, index, params);
+    let pool = pool(sample, index, params, limits);
     let mut scores = Vec::with_capacity(targets.len());
     for &target in &targets {
         let norms = gradient_norms(model, &pool, class, target, params.norm, monitor)?;
@@ -178,17 +196,16 @@ pub fn clever(
     Ok(CleverScore { class, targets: scores, gradients, time: began.elapsed() })
 }
 
-/// Random points of the ball, cut to the box [0, 1] where the sample itself lies in it.
-fn pool(sample: &[f32], index: u64, params: &CleverParams) -> Vec<f32> {
-    let boxed = sample.iter().all(|value| (0.0..=1.0).contains(value));
+/// Random points of the ball, cut to a box where there is one.
+fn pool(sample: &[f32], index: u64, params: &CleverParams, limits: Option<(f32, f32)>) -> Vec<f32> {
     let mut rng = stream(params.seed, Purpose::Ball, 0, index);
     let mut points = vec![0.0; params.pool * params.samples * sample.len()];
     for point in points.chunks_mut(sample.len()) {
         params.norm.draw(&mut rng, point);
         for (value, center) in point.iter_mut().zip(sample) {
             *value = center + params.radius * *value;
-            if boxed {
-                *value = value.clamp(0.0, 1.0);
+            if let Some((low, high)) = limits {
+                *value = value.clamp(low, high);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use burn_tensor::{Device, Tensor, TensorData};
+use burn_tensor::{Device, Tensor, TensorData, activation};
 
 use super::Network;
 use super::forward::Layers;
@@ -25,6 +25,24 @@ pub(crate) trait Computation: Debug + Send + Sync {
     fn forward(&self, samples: Tensor<2>) -> Tensor<2>;
 }
 
+/// Probabilities in place of the values before the softmax.
+#[derive(Debug)]
+struct Softmax(Arc<dyn Computation>);
+
+impl Computation for Softmax {
+    fn input_shape(&self) -> &[usize] {
+        self.0.input_shape()
+    }
+
+    fn classes(&self) -> usize {
+        self.0.classes()
+    }
+
+    fn forward(&self, samples: Tensor<2>) -> Tensor<2> {
+        activation::softmax(self.0.forward(samples), 1)
+    }
+}
+
 /// A network on a device that is only run: only such networks can be attacked, evaluated and scored.
 #[derive(Debug, Clone)]
 pub struct Frozen {
@@ -37,6 +55,13 @@ impl Frozen {
     pub fn new(network: &Network, compute: &Compute) -> Self {
         let layers = Layers::new(Arc::new(network.clone()), network.upload(compute));
         Self::computing(layers, compute.device().clone())
+    }
+
+    /// The same network with a softmax at its end: its outputs are probabilities. (Readers of files leave a final softmax out, since
+    /// gradients of probabilities vanish where the network is sure.)
+    #[must_use]
+    pub fn with_softmax(&self) -> Self {
+        Self::computing(Softmax(Arc::clone(&self.computation)), self.device.clone())
     }
 
     /// Something that computes on this device.

@@ -2,8 +2,15 @@
 
 use burn_tensor::{Int, Tensor};
 
-use crate::attack::{Balls, Climb, predicted, starts};
+use spadework::Monitor;
+
+use crate::attack::{Balls, Climb, class_column, predicted, starts};
+use crate::data::Examples;
 use crate::network::{Frozen, to_host};
+use crate::{Error, Result};
+
+/// Samples that are climbed with at once where only their steps are counted.
+const CHUNK: usize = 250;
 
 /// A batch that is to be perturbed.
 pub(super) struct Victims<'a> {
@@ -59,6 +66,41 @@ fn count(held: &mut [usize], outputs: &[f32], classes: &[usize]) {
     for ((held, row), &class) in held.iter_mut().zip(outputs.chunks(width)).zip(classes) {
         *held += usize::from(predicted(row) == class);
     }
+}
+
+/// GAIRAT's κ of every sample: at how many points of the way of an attack of `climb.steps` steps it is classified correctly, the start
+/// included and the last point not. A sample that is broken and comes back is counted again, and one that is wrong as it is may still
+/// count. Starts are those of the first epoch of training with this seed, for samples in this order.
+///
+/// # Errors
+/// When a sample does not fit the network, `epsilon` or the steps are out of range, or the monitor asks to stop.
+pub fn held_steps(
+    model: &Frozen,
+    examples: &Examples,
+    epsilon: f32,
+    climb: &Climb,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Vec<usize>> {
+    model.check_size(examples.size())?;
+    if !(epsilon > 0.0 && epsilon.is_finite()) {
+        return Err(Error::parameter("ε", "positive", epsilon));
+    }
+    climb.check()?;
+    let all: Vec<usize> = (0..examples.len()).collect();
+    let mut held = Vec::with_capacity(examples.len());
+    for places in all.chunks(CHUNK) {
+        if monitor.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let batch = examples.select(places);
+        let rows = model.rows(batch.samples());
+        let labels = class_column(batch.labels(), model.device());
+        let radius = vec![epsilon; places.len()];
+        let victims = Victims { rows, labels, classes: batch.labels(), radius: &radius, places };
+        held.extend(perturb(model, &victims, climb, seed, 0, true).held);
+    }
+    Ok(held)
 }
 
 /// GAIRAT's weight of a sample that was classified correctly for `held` of `steps` steps, κ of K (Zhang et al. 2021): (1 +

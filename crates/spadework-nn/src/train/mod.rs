@@ -15,7 +15,7 @@ mod schedule;
 mod trainee;
 mod trainer;
 
-pub use adversary::gairat_weight;
+pub use adversary::{gairat_weight, held_steps};
 pub use augment::Augmentation;
 pub use checkpoint::Checkpoint;
 pub use guide::{highest, random_places};

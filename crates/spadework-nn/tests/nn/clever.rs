@@ -4,7 +4,7 @@ use crate::support::linear;
 use serde::Deserialize;
 use spadework::Silent;
 use spadework_nn::attack::Norm;
-use spadework_nn::clever::{CleverParams, Estimate, ReverseWeibull, clever};
+use spadework_nn::clever::{CleverParams, Estimate, ReverseWeibull, clever, clever_cut_to};
 use spadework_nn::network::{NetworkBuilder, Operation};
 use spadework_nn::{Architecture, Compute, Frozen};
 
@@ -69,6 +69,52 @@ fn scores_of_linear_networks_are_distances() {
         let capped = clever(&model, &sample, 0, &small, &Silent).unwrap().score();
         assert!((capped - 1e-3).abs() < 1e-9, "{capped}");
     }
+}
+
+/// Probabilities p and 1 − p of two linear outputs with the lead l: p − (1 − p) = tanh(l/2), whose gradient is d/(2 cosh²(l/2)). In a ball so
+/// small that l hardly changes, the score that no radius limits is therefore sinh(l)/‖d‖, in place of l/‖d‖.
+#[test]
+fn a_softmax_turns_a_lead_into_its_hyperbolic_sine() {
+    let (network, weight) = linear();
+    let model = Frozen::new(&network, &Compute::cpu());
+    let length = (0..3).map(|i| f64::from(weight[i] - weight[3 + i]).powi(2)).sum::<f64>().sqrt();
+    let sample = [1.0_f32, 0.0, 0.0];
+    let outputs = model.outputs(&sample).unwrap();
+    let lead = f64::from(outputs[0] - outputs[1]);
+    let sure = model.with_softmax();
+    let shares = sure.outputs(&sample).unwrap();
+    assert!((f64::from(shares[0] - shares[1]) - (lead / 2.0).tanh()).abs() < 1e-6, "{shares:?}");
+    let params = CleverParams { radius: 1e-4, batches: 10, samples: 16, pool: 2, ..CleverParams::default() };
+    let unlimited = |model: &Frozen| {
+        let found = clever(model, &sample, 0, &params, &Silent).unwrap();
+        found.weakest().margin / found.weakest().largest
+    };
+    // l changes by at most r‖d‖ = 4e-4 in the ball, and single precision knows p − (1 − p) to 1e-7 of a derivative of 0.2.
+    assert!((unlimited(&model) / (lead / length) - 1.0).abs() < 1e-5, "{}", unlimited(&model));
+    assert!((unlimited(&sure) / (lead.sinh() / length) - 1.0).abs() < 1e-3, "{}", unlimited(&sure));
+}
+
+/// A unit that is silent up to 0.5: points that are cut to 0.5 see no gradient, whatever the sample.
+#[test]
+fn points_are_cut_to_the_box_that_is_asked_for() {
+    let mut builder = NetworkBuilder::new(&[1]).unwrap();
+    builder.then("in", Operation::Linear, vec![(vec![1, 1], vec![1.0]), (vec![1], vec![-0.5])]).unwrap();
+    builder.then("relu", Operation::Relu, vec![]).unwrap();
+    builder
+        .then("out", Operation::Linear, vec![(vec![2, 1], vec![1.0, -1.0]), (vec![2], vec![0.0; 2])])
+        .unwrap();
+    let model = Frozen::new(&builder.finish().unwrap(), &Compute::cpu());
+    let params = CleverParams { radius: 0.25, batches: 10, samples: 16, pool: 2, ..CleverParams::default() };
+    let cut_to = |limits| {
+        let found = clever_cut_to(&model, &[0.75], 0, &params, limits, &Silent).unwrap();
+        found.weakest().largest
+    };
+    assert_eq!(cut_to(Some((0.0, 1.0))), 2.0);
+    assert_eq!(cut_to(None), 2.0);
+    assert_eq!(cut_to(Some((-0.5, 0.5))), 0.0);
+    let usual = clever(&model, &[0.75], 0, &params, &Silent).unwrap();
+    let same = clever_cut_to(&model, &[0.75], 0, &params, Some((0.0, 1.0)), &Silent).unwrap();
+    assert_eq!(usual.targets, same.targets);
 }
 
 /// Points of small batches in a small ball.

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{digits, split};
+use crate::support::{digits, linear, split};
 use spadework::{Monitor, Silent};
 use spadework_nn::attack::{AttackParams, Budget, Climb, attack};
 use spadework_nn::train::{
     Augmentation, Checkpoint, Ending, Guides, Method, OptimizerKind, Schedule, TrainParams, Trainer,
+    held_steps,
 };
 use spadework_nn::{Architecture, Compute, Error, Examples, Frozen, Network};
 
@@ -260,4 +261,29 @@ fn checkpoints_of_other_data_or_damaged_ones_are_refused() {
     mlp(8).save(&path).unwrap();
     let message = Checkpoint::load(&path).unwrap_err().to_string();
     assert!(message.ends_with("expected a checkpoint of a training run"), "{message}");
+}
+
+/// d is the difference of the two rows of weights, so a step of 0.02 takes 0.02 (2 + 3 + 1) = 0.12 of the lead of 0.5: at the start and after
+/// one to four steps it is positive, and after five it is not. A sample that is wrong as it is holds only where its random start is right.
+#[test]
+fn held_steps_count_points_at_which_a_sample_is_right() {
+    let (network, _) = linear();
+    let model = Frozen::new(&network, &Compute::cpu());
+    let climb = Climb { steps: 10, step_size: Some(0.02), random_start: false, ..Climb::default() };
+    let held = |samples: Vec<f32>, label: i64, climb: &Climb| {
+        let labels = vec![label; samples.len() / 3];
+        let examples = Examples::new(samples, 3, &labels, 2).unwrap();
+        held_steps(&model, &examples, 0.2, climb, 0, &Silent).unwrap()
+    };
+    let sample = vec![0.6, 0.1, 0.5];
+    assert_eq!(held(sample.clone(), 0, &climb), [5]);
+    assert_eq!(held(sample, 1, &climb), [0]);
+    let wrong: Vec<f32> = [0.5, 0.25, 0.5].repeat(200);
+    assert!(held(wrong.clone(), 0, &climb).iter().all(|&held| held == 0));
+    let random = held(wrong.clone(), 0, &Climb { random_start: true, ..climb.clone() });
+    assert!(random.iter().any(|&held| held > 0) && random.contains(&0), "{random:?}");
+    let examples = Examples::new(wrong, 3, &[0; 200], 2).unwrap();
+    let refused =
+        |epsilon: f32, climb: &Climb| held_steps(&model, &examples, epsilon, climb, 0, &Silent).is_err();
+    assert!(refused(0.0, &climb) && refused(f32::NAN, &climb) && refused(0.1, &Climb { steps: 0, ..climb }));
 }

@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
+use spadework::SpadeParams;
 use spadework::pipeline::{INDEX_EDGES, INDEX_ROWS};
 use spadework_report::figures::bars;
 
 use self::areas::Case;
 use self::net::MeasuredOn;
+pub(super) use self::net::contents;
 use super::Experiment;
 use crate::data::{Images, Which};
 use crate::failure::Failure;
@@ -38,13 +40,13 @@ const TOP: usize = 100;
 
 /// A line of the file. What is left out was not measured.
 #[derive(Debug, Clone, Deserialize)]
-struct NetLine {
+pub(super) struct NetLine {
     /// The ONNX file, relative to the folder of the list.
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// `mnist` or `cifar10`.
-    data: String,
+    pub(super) data: String,
     /// Whose network it is; correlations are looked at without each of them.
-    source: String,
+    pub(super) source: String,
     #[serde(default)]
     pgd_small: Option<f64>,
     #[serde(default)]
@@ -54,15 +56,15 @@ struct NetLine {
 }
 
 /// A size of attacks.
-struct Size {
+pub(super) struct Size {
     /// As it is written, and as probes get it.
-    name: &'static str,
+    pub(super) name: &'static str,
     epsilon: f32,
     /// The column of the file that has somebody else's accuracies.
-    column: usize,
+    pub(super) column: usize,
 }
 
-fn sizes(which: Which) -> &'static [Size] {
+pub(super) fn sizes(which: Which) -> &'static [Size] {
     match which {
         Which::Mnist => &[
             Size { name: "0.1", epsilon: 0.1, column: 0 },
@@ -90,14 +92,13 @@ fn all_scores() -> Vec<&'static str> {
 }
 
 impl NetLine {
-    fn of_file(&self, column: usize) -> Option<f64> {
+    pub(super) fn of_file(&self, column: usize) -> Option<f64> {
         [self.pgd_small, self.pgd_mid, self.pgd_large][column]
     }
 }
 
 fn run(run: &Run) -> Result<Findings, Failure> {
-    let needs = || Failure::Needs { files: "nets/nets.csv (or --nets FILE)".to_owned() };
-    let list = run.options().nets.clone().or_else(|| run.data_file("nets/nets.csv")).ok_or_else(needs)?;
+    let list = list_of(run)?;
     let lines = read(&list)?;
     let (steps, restarts) = run.size((100, 1), (5, 1));
     let attacked = run.options().attack_images.unwrap_or(run.size(1000, 60));
@@ -131,6 +132,11 @@ fn run(run: &Run) -> Result<Findings, Failure> {
                 Err(reason) => findings.note(format!("Left out: {}: {reason}", line.file.display())),
             }
         }
+        for net in &nets {
+            let name = format!("{}, {}", which.title(), net.name);
+            findings.network(&name, test.described(), net.evidence.index(samples::ACCURACY, 0).value);
+            findings.graph(name, SpadeParams::default().neighbors, net.evidence.neighbors_used());
+        }
         tell::networks(which, &nets, &mut findings);
         tell::correlations(run, which, &nets, &mut findings);
         let of_data = Case::all(which, &nets);
@@ -157,7 +163,13 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-fn read(list: &Path) -> Result<Vec<NetLine>, Failure> {
+/// The list of networks.
+pub(super) fn list_of(run: &Run) -> Result<PathBuf, Failure> {
+    let needs = || Failure::Needs { files: "nets/nets.csv (or --nets FILE)".to_owned() };
+    run.options().nets.clone().or_else(|| run.data_file("nets/nets.csv")).ok_or_else(needs)
+}
+
+pub(super) fn read(list: &Path) -> Result<Vec<NetLine>, Failure> {
     let wrong = |reason: String| Failure::File { path: list.to_owned(), reason };
     let mut reader = csv::Reader::from_path(list).map_err(|error| wrong(error.to_string()))?;
     let lines: Result<Vec<NetLine>, _> = reader.deserialize().collect();

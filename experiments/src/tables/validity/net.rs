@@ -119,6 +119,11 @@ impl Evidence {
         }
     }
 
+    /// The k of its graphs.
+    pub(super) fn neighbors_used(&self) -> usize {
+        self.of_samples.value.neighbors_used
+    }
+
     fn cost_of_samples(&self) -> Cost {
         Cost { runs: self.of_samples.value.runs, seconds: self.of_samples.seconds }
     }
@@ -296,7 +301,7 @@ impl MeasuredOn<'_> {
 }
 
 /// Tells a file that was replaced by another of the same name.
-fn contents(path: &Path) -> Option<String> {
+pub(in crate::tables) fn contents(path: &Path) -> Option<String> {
     let mut hasher = DefaultHasher::new();
     fs::read(path).ok()?.hash(&mut hasher);
     Some(format!("{:016x}", hasher.finish()))
@@ -334,6 +339,7 @@ mod tests {
                     indices: vec![Some(1.0); samples::INDICES.len()],
                     scores,
                     by_size: vec![vec![score(100.0), score(200.0), score(300.0)]],
+                    neighbors_used: 10,
                     runs: 1000,
                 },
                 seconds: 2.0,

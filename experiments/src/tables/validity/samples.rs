@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use spadework::pipeline::AverageIndices;
 use spadework::scores::agreement::mean_ranks;
-use spadework::scores::{EdgeScores, NodeScores, RiemannianDistance, SpectralEmbedding, label_agreement};
+use spadework::scores::{RiemannianDistance, label_agreement};
 use spadework::{PairedSamples, Samples, SpadeParams, SpadeReport, evaluate};
 use spadework_nn::Frozen;
 use spadework_probe::{Fragility, Margins, NeighborhoodOverlap, SampleSignals, Smoothness, predictions};
@@ -11,6 +11,7 @@ use spadework_probe::{Fragility, Margins, NeighborhoodOverlap, SampleSignals, Sm
 use super::probes::OfSize;
 use crate::data::Images;
 use crate::failure::Failure;
+use crate::networks::node_scores_of_first;
 use crate::run::Run;
 
 /// Eigenpairs that the longest scores of samples are made of.
@@ -67,6 +68,8 @@ pub(super) struct FromSamples {
     pub(super) scores: Vec<Vec<f64>>,
     /// Of the same images, with probes of every size, in the order of [`PROBED_SCORES`].
     pub(super) by_size: Vec<Vec<Vec<f64>>>,
+    /// The k of the graphs.
+    pub(super) neighbors_used: usize,
     /// How often the network was run for these, without the probes.
     pub(super) runs: u64,
 }
@@ -97,6 +100,7 @@ pub(super) fn measure(
         indices: indices.into_iter().map(|index| Some(index).filter(|index| index.is_finite())).collect(),
         scores,
         by_size: by_size?,
+        neighbors_used: report.diagnostics.connection.used,
         runs: test.len() as u64,
     })
 }
@@ -164,11 +168,7 @@ fn sample_scores(
     margins: &Margins,
 ) -> Result<Vec<Vec<f64>>, Failure> {
     let (input, predicted) = (report.graphs.input(), predictions(pair.output()));
-    let of_first = |eigenpairs: usize| -> Vec<f64> {
-        let rows = (0..input.nodes()).flat_map(|p| report.embedding.row(p)[..eigenpairs].to_vec());
-        let embedding = SpectralEmbedding::from_rows(eigenpairs, rows.collect());
-        NodeScores::from_edges(input, &EdgeScores::from_embedding(input, &embedding)).scores().to_vec()
-    };
+    let of_first = |eigenpairs: usize| node_scores_of_first(report, eigenpairs);
     let others = |p: usize| {
         let neighbors = input.neighbors(p);
         let other = neighbors.iter().filter(|&&q| predicted[q as usize] != predicted[p]).count();
