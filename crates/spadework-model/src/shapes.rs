@@ -277,7 +277,6 @@ impl<'a> Context<'a> {
             "Where" => self.selection(),
             "ReduceL1" | "ReduceL2" | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceMax" | "ReduceMean"
             | "ReduceMin" | "ReduceProd" | "ReduceSum" | "ReduceSumSquare" => self.reduction(),
-            "ArgMax" | "ArgMin" => self.arg_reduction(),
             "Conv" => self.convolution(),
             "ConvTranspose" => self.transposed_convolution(),
             "MaxPool" | "AveragePool" => self.pool(),
@@ -445,13 +444,6 @@ impl<'a> Context<'a> {
             _ => None,
         };
         Ok(Value::new(value.element, shape).with_known(known).into())
-    }
-
-    fn arg_reduction(&self) -> Outcome<Step> {
-        let shape = self.shape(0)?;
-        let axis = axis_of(self.node.int("axis", 0), shape.len())?;
-        let keeps = self.node.int("keepdims", 1) != 0;
-        Ok(Value::new(element::INT64, reduced(shape, |&at| at == axis, keeps)).into())
     }
 
     /// Extents after a window has moved over them, and the attributes that say so in full.
