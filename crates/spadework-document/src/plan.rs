@@ -66,9 +66,9 @@ pub struct PlannedMemory {
     pub inputs_mapped: bool,
     /// The outputs.
     pub outputs: u64,
-    /// The larger of the two searches, at most.
+    /// The larger of the two searches, at most, and copies of samples that are standardized or compared by their cosine.
     pub search: u64,
-    /// Graphs, eigenvectors and scores.
+    /// Graphs, eigenvectors with the basis that they are found in, and scores.
     pub graphs: u64,
     /// The peak: everything in memory at one time.
     pub total: u64,

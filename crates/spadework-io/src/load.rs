@@ -48,8 +48,11 @@ pub fn loaded_bytes(argument: &str) -> Option<u64> {
         Source::Parts { paths } => {
             Some(paths.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum())
         }
-        Source::Table { .. } | Source::Named { .. } | Source::Images { .. } | Source::Cinic { .. } => None,
-        Source::Digits => None,
+        Source::Table { .. }
+        | Source::Named { .. }
+        | Source::Images { .. }
+        | Source::Cinic { .. }
+        | Source::Digits => None,
     }
 }
 
@@ -496,9 +499,8 @@ mod tests {
             std::fs::write(&path, file).unwrap();
             let bytes = loaded_bytes(&path.display().to_string());
             // As much is taken then, or more by what was unpacked before.
-            let kept = load(&path.display().to_string()).map(|array| match array.is_mapped() {
-                true => 0,
-                false => array.samples().unwrap().values().bytes() as u64,
+            let kept = load(&path.display().to_string()).map(|array| {
+                if array.is_mapped() { 0 } else { array.samples().unwrap().values().bytes() as u64 }
             });
             (bytes, kept.unwrap())
         };

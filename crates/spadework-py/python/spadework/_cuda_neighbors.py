@@ -81,7 +81,8 @@ class _Rounded(NamedTuple):
 def nearest(samples: Any, neighbors: int) -> tuple[Any, Any]:
     """The nearest other samples of every sample: indices and squared distances, each of shape (n, k), nearest first."""
     rounded = _in_parts(lambda parts: _rounded(samples, max(_PART // parts, 1)), _PART)
-    return _in_parts(lambda parts: _nearest_in_blocks(samples, rounded, neighbors, parts), len(samples))
+    found: tuple[Any, Any] = _in_parts(lambda parts: _nearest_in_blocks(samples, rounded, neighbors, parts), len(samples))
+    return found
 
 
 def _in_parts(work: Callable[[int], Any], most: int) -> Any:
