@@ -107,7 +107,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let began = Instant::now();
     request.check()?;
     let folder = ResultFolder::open(request.folder, &request.page)?;
-    let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
+    let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path))?;
 
     let CompareRequest { data, params, .. } = request;
     let needs_dense = request.extras.interval.then_some(NeedsDense::Option("interval"));

@@ -9,6 +9,7 @@ use spadework::Monitor;
 use spadework_document::Note;
 use spadework_model::{OnnxModel, Result as ModelResult};
 
+use crate::failure::Failure;
 use crate::parts::Parts;
 use crate::wording::{NoteCode, Voice};
 
@@ -36,8 +37,8 @@ impl<'a> Session<'a> {
     }
 
     /// The same with parts of unfinished work kept in the folder of a result.
-    pub(crate) fn keeping_parts(self, result: Option<&Path>) -> Self {
-        Self { parts: result.map(Parts::of_result), ..self }
+    pub(crate) fn keeping_parts(self, result: Option<&Path>) -> Result<Self, Failure> {
+        Ok(Self { parts: result.map(Parts::of_result).transpose()?, ..self })
     }
 
     /// The same with parts kept in a folder of their own.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use spadework_io::digest_bytes;
+use spadework_io::output::check_no_link;
 
 /// The folder of steps and parts inside that of a result, which is gone when the result is there.
 pub(crate) const UNFINISHED: &str = ".unfinished";
@@ -47,8 +48,10 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// In the folder of a result.
-    pub(crate) fn of_result(result: &Path) -> Self {
-        Self::in_folder(result.join(UNFINISHED))
+    pub(crate) fn of_result(result: &Path) -> spadework_io::Result<Self> {
+        let folder = result.join(UNFINISHED);
+        check_no_link(&folder)?;
+        Ok(Self::in_folder(folder))
     }
 
     /// In a folder of their own.

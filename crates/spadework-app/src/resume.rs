@@ -180,7 +180,7 @@ pub(crate) mod tests {
         mapped_array(&path, 100);
         let array = load(&path.display().to_string()).unwrap();
         let samples = array.samples().unwrap();
-        let session = Session::new(&Quiet).keeping_parts(Some(scene.path()));
+        let session = Session::new(&Quiet).keeping_parts(Some(scene.path())).unwrap();
         let monitor = Resuming::new(&session, String::new);
         monitor.keep(&work(&samples, "k = 5"), b"state");
         Rewriting(&path).begin(Stage::NeighborsInput);
@@ -201,7 +201,7 @@ pub(crate) mod tests {
     fn a_part_is_of_its_data_parameters_and_context_alone() {
         let _turn = turn();
         let folder = tempfile::tempdir().unwrap();
-        let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
+        let session = Session::new(&Quiet).keeping_parts(Some(folder.path())).unwrap();
         let monitor = Resuming::new(&session, || "model a".to_owned());
         let data = samples(3.0);
         monitor.keep(&work(&data, "k = 5"), b"state");
@@ -220,7 +220,7 @@ pub(crate) mod tests {
     fn a_part_that_is_not_whole_is_not_used() {
         let _turn = turn();
         let folder = tempfile::tempdir().unwrap();
-        let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
+        let session = Session::new(&Quiet).keeping_parts(Some(folder.path())).unwrap();
         let monitor = Resuming::new(&session, String::new);
         let data = samples(3.0);
         let work = work(&data, "k = 5");
@@ -244,7 +244,7 @@ pub(crate) mod tests {
     fn a_link_under_the_name_of_a_part_is_replaced() {
         let _turn = turn();
         let folder = tempfile::tempdir().unwrap();
-        let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
+        let session = Session::new(&Quiet).keeping_parts(Some(folder.path())).unwrap();
         let monitor = Resuming::new(&session, String::new);
         let data = samples(3.0);
         monitor.keep(&work(&data, "k = 5"), b"state");

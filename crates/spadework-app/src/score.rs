@@ -183,7 +183,7 @@ pub(crate) fn score_and<A: Addition>(
     // What can be refused is refused before anything is read.
     request.check()?;
     let folder = ResultFolder::open(request.folder, &request.page)?;
-    let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
+    let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path))?;
     let needs_dense = request.extras.interval.then_some(NeedsDense::Option("interval"));
     loaded(needs_dense, &request.data, &request.params, &session, |sides| {
         let walk = Walk { request, sides, session: &session };

@@ -70,7 +70,7 @@ pub fn make_graphs(
     params.check()?;
     // Until everything is written, the formats for other programs too.
     let _lock = FolderLock::acquire(request.result)?;
-    let session = Session::new(observer).keeping_parts(Some(request.result));
+    let session = Session::new(observer).keeping_parts(Some(request.result))?;
     let (graphs, document, files) = with_sides(data, params, &session, |sides| {
         // Eigenpairs are found in another stage.
         room::about_memory(&sides.input, &[&sides.output], &params.clone().with_eigenpairs(0), &session);

@@ -43,6 +43,9 @@ pub enum Error {
     /// Something other than a file under the name of the lock of a folder.
     #[error("{path}: expected a regular file, since runs lock this folder by it, got a link, a folder, a pipe or a device; remove it if you do not know it", path = path.display())]
     NotLock { path: PathBuf },
+    /// A symbolic link under the name of a folder in a folder of results.
+    #[error("{path}: expected a folder, since runs keep their stages in it, got a symbolic link; remove it if you do not know it", path = path.display())]
+    LinkedFolder { path: PathBuf },
     /// A mapped file that another program wrote to.
     #[error("{path}: the file was changed while it was read, so the result would mix both versions; run the command again when nothing writes to the file", path = path.display())]
     Changed { path: PathBuf },

@@ -84,7 +84,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     }));
     for which in Which::ALL {
         let theirs = of_authors(&lines, which);
-        let (ours, margins, bottoms) = ours(run, which, &mut findings)?;
+        let [ours, margins, bottoms] = ours(run, which, &mut findings)?;
         let chance = TOP as f64 * TOP as f64 / 10_000.0;
         let caption = |rows: &str| {
             format!(
@@ -132,11 +132,7 @@ fn of_authors(lines: &[Line], which: Which) -> Vec<Named> {
 }
 
 /// Top lists, smallest margins and bottom lists of our networks.
-fn ours(
-    run: &Run,
-    which: Which,
-    findings: &mut Findings,
-) -> Result<(Vec<Named>, Vec<Named>, Vec<Named>), Failure> {
+fn ours(run: &Run, which: Which, findings: &mut Findings) -> Result<[Vec<Named>; 3], Failure> {
     let levels = Levels::load(run, which)?;
     levels.introduce(findings)?;
     let mut outputs: Vec<(String, Vec<f32>)> =
@@ -162,7 +158,7 @@ fn ours(
         margins.push((name.clone(), lists.margins));
         bottom.push((name, lists.bottom));
     }
-    Ok((top, margins, bottom))
+    Ok([top, margins, bottom])
 }
 
 fn lists(run: &Run, images: &Images, outputs: Vec<f32>) -> Result<Lists, Failure> {

@@ -22,7 +22,7 @@ use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, GraphPair, ManifoldPair, SpadeParams};
 use spadework_document::solver_named;
 use spadework_document::stages::{EigenStage, GraphStage, Recipe};
-use spadework_io::output::FolderLock;
+use spadework_io::output::{FolderLock, check_no_link};
 use spadework_io::{check_mapped_files, check_regular, graph_digest, outdated_digest};
 
 use self::files::{
@@ -92,6 +92,7 @@ impl<'a> Store<'a> {
 
     fn new(result: &Path, folder: &str, earlier: Earlier, session: &'a Session<'a>) -> Result<Self, Failure> {
         let path = result.join(folder);
+        check_no_link(&path)?;
         // Neither waited for nor removed.
         graph_files(&path)
             .iter()

@@ -141,6 +141,25 @@ fn links_in_a_folder_of_results_lead_nowhere() {
         }
         fs::remove_file(path("result/.lock")).unwrap();
     }
+    // Nor are files behind a folder that is a link read, replaced or removed.
+    scene.make_folder("elsewhere");
+    for file in ["input_graph.npz", "output_graph.npz", "eigenpairs.npz", "inputs-0.part"] {
+        scene.write(&format!("elsewhere/{file}"), "kept");
+    }
+    let score = "score --quiet --inputs x.npy --outputs y.npy --out linked";
+    scene.make_folder("linked");
+    for (folder, call) in [
+        (".unfinished", score.to_owned()),
+        (".unfinished", score.replace("--outputs y.npy", "a=y.npy b=y.npy").replace("score", "compare")),
+        ("stages", format!("{graph} --force").replace("result", "linked")),
+    ] {
+        symlink(path("elsewhere"), path(&format!("linked/{folder}"))).unwrap();
+        scene.run(&call).refuses(2, &[&format!("linked/{folder}: expected a folder"), "got a symbolic link"]);
+        fs::remove_file(path(&format!("linked/{folder}"))).unwrap();
+    }
+    for file in ["input_graph.npz", "output_graph.npz", "eigenpairs.npz", "inputs-0.part"] {
+        assert_eq!(scene.read(&format!("elsewhere/{file}")), "kept");
+    }
     // Links to nothing: what is there already is refused unless it is to be replaced.
     let stages = ["stages/input_graph.npz", "stages/output_graph.npz", "stages/eigenpairs.npz"];
     for file in stages.iter().chain(&["input_graph.csv"]) {
@@ -463,7 +482,9 @@ fn tables_have_no_hundreds_of_zeros_and_read_back_to_the_same_doubles() {
     assert!(weights[1] < 1e-199);
     assert_eq!(column("result/input_graph.csv", "weight").len(), weights.len());
     let mut both = [weights, column("result/input_graph.csv", "weight")];
-    both.iter_mut().for_each(|weights| weights.sort_by(f64::total_cmp));
+    for weights in &mut both {
+        weights.sort_by(f64::total_cmp);
+    }
     assert_eq!(both[0], both[1]);
     // This program reads them too.
     let call = "--json --input-graph result/input_graph.csv --output-graph line.csv";

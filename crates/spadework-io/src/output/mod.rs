@@ -18,5 +18,6 @@ pub use npy::{NpyValues, npy_bytes, write_npy};
 pub use npz::{NpzMember, write_npz};
 pub use parquet::{Column, write_parquet};
 pub use temporary::{
-    OutputDir, OutputFile, remove_link, remove_unfinished, try_remove_unfinished, write_bytes, write_own,
+    OutputDir, OutputFile, check_no_link, remove_link, remove_unfinished, try_remove_unfinished, write_bytes,
+    write_own,
 };

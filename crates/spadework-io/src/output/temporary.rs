@@ -80,6 +80,17 @@ pub fn remove_link(path: &Path) -> Result<()> {
     fs::remove_file(path).map_err(|cause| Error::Write { path: path.to_owned(), cause })
 }
 
+/// Refuses a symbolic link under the name of a folder in a folder of results: files behind it would be read, replaced and removed.
+///
+/// # Errors
+/// [`Error::LinkedFolder`] if it is one.
+pub fn check_no_link(folder: &Path) -> Result<()> {
+    if fs::symlink_metadata(folder).is_ok_and(|there| there.is_symlink()) {
+        return Err(Error::LinkedFolder { path: folder.to_owned() });
+    }
+    Ok(())
+}
+
 /// A registered temporary path; removed on drop unless it was renamed.
 #[derive(Debug)]
 struct Temporary {

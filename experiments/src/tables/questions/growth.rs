@@ -62,13 +62,16 @@ pub(super) fn tell(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
     without_limit(run, findings)
 }
 
+/// λ_1, and the k that it took.
+type ScoreAndNeighbors = (f64, usize);
+
 /// λ_1 of random subsets, each of which contains the smaller ones of its draw.
 fn with_samples(run: &Run, levels: &Levels, findings: &mut Findings) -> Result<(), Failure> {
     let sizes: Vec<usize> = sizes(run).into_iter().filter(|&size| size <= levels.images.len()).collect();
     let name = format!("questions/samples {}", levels.title());
     let settings = json!({ "levels": levels.settings(), "growth": settings(run), "seed": run.seed() });
-    // By size, by draw, then by level: λ_1 and k.
-    let found: Option<Vec<Vec<Vec<(f64, usize)>>>> = run.part(&name, &settings, || {
+    // By size, by draw, then by level.
+    let found: Option<Vec<Vec<Vec<ScoreAndNeighbors>>>> = run.part(&name, &settings, || {
         let mut by_size = vec![Vec::new(); sizes.len()];
         for draw in 0..draws(run) as u64 {
             let mut order: Vec<usize> = (0..levels.images.len()).collect();
