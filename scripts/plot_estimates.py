@@ -2,7 +2,8 @@
 
 usage: python scripts/plot_estimates.py
 
-Reads experiments/results/estimates.jsonl, which `scripts/measure_estimates.py --record` wrote, and samples.jsonl of `scripts/measure_fragility.py --record`.
+Reads experiments/results/estimates.jsonl, which `scripts/measure_estimates.py --record` wrote, samples.jsonl of `scripts/measure_fragility.py --record`, and
+estimates-l2.jsonl of `scripts/measure_l2.py --record`.
 Needs NumPy and SciPy.
 
 The accuracy under attack is that of the attacks of the list alone (`under_attack`), or the smaller one of it and what the long search of every
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import plot_l2
 import plot_samples
 from plot_frame import COLORS, DATA, ROOT, across, frame, line, svg, up
 from scipy.stats import spearmanr
@@ -223,6 +225,7 @@ def page(rows: list[dict], samples: list[dict]) -> str:
             "",
             *table_by("source", by_source, lambda row: row["source"], by_attacks),
             *plot_samples.section(samples),
+            *plot_l2.section(plot_l2.read()),
             "## All networks",
             "",
             *NETWORKS,
