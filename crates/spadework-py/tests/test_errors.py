@@ -302,6 +302,27 @@ def test_an_output_close_to_zero_is_rounded_like_the_others(few):
     assert spadework.score(GOOD, rounded, verbose=False).model_score > 0
 
 
+def test_functions_that_drop_the_axis_of_one_sample_are_run_on_a_batch_of_it():
+    def squeezed(x):
+        return np.squeeze(x @ np.arange(9.0).reshape(3, 3))
+
+    assert squeezed(GOOD[:1]).shape == (3,)
+    assert spadework.score(GOOD, squeezed, verbose=False).model_score > 0
+    with pytest.raises(ValueError, match="depend on that sample alone"):
+        spadework.score(GOOD, lambda x: squeezed(x - x.mean(axis=0)), verbose=False)
+
+
+def test_half_precision_is_rounded_more():
+    """What a batch of another size may change, by 1 % of the largest output."""
+
+    def half(x):
+        return ((x @ np.arange(6.0).reshape(3, 2)) * (1 + 0.01 * (len(x) == 1))).astype(np.float16)
+
+    assert spadework.probe(half, GOOD, "linf:0.1:pixel", verbose=False).samples == len(GOOD)
+    with pytest.raises(ValueError, match="depend on that sample alone"):
+        spadework.probe(lambda x: half(x).astype(np.float32), GOOD, "linf:0.1:pixel", verbose=False)
+
+
 def test_functions_that_take_only_their_own_batch_size_are_not_refused_for_it():
     def of_fifty(x):
         if len(x) != 50:

@@ -45,8 +45,8 @@ def check_classes_alone(model: Callable[[Any], Any], inputs: Any, classes: npt.N
 def _mixed(name: str, sample: int) -> ValueError:
     return ValueError(
         f"{name}: the output for a sample must depend on that sample alone, but sample {sample} (counted from 0) has "
-        "another output when it is run by itself: the model mixes the samples of a batch (is it in training mode?), "
-        "or draws random numbers"
+        "another output when it is run by itself: the model mixes the samples of a batch (is it in training mode, or quantized "
+        "by batch?), draws random numbers, or returns the same outputs for whatever rows it gets"
     )
 
 
@@ -70,10 +70,19 @@ def _alone(model: Callable[[Any], Any], inputs: Any, sample: int, total: int, re
     batches: tuple[Callable[[], Any], ...] = (lambda: _one(inputs, sample), lambda: _repeated(inputs, sample, total))
     for batch in batches:
         try:
-            return read(model(batch()))[0]
+            rows = batch()
+            answer = read(model(rows))
+            if len(answer) == _count(rows):
+                return answer[0]
         except Exception:  # a model of a fixed batch size, or inputs that cannot be indexed like that
             continue
     return None
+
+
+def _count(rows: Any) -> int:
+    """Sparse matrices have a shape and no length."""
+    shape = getattr(rows, "shape", None)
+    return int(shape[0]) if shape else len(rows)
 
 
 def _one(inputs: Any, sample: int) -> Any:

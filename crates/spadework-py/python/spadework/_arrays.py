@@ -76,7 +76,7 @@ def _bits_of_bfloat16(values: Any, argument: str) -> npt.NDArray[np.uint16] | No
     """The bits of a tensor of PyTorch, or of an array of another package, that are of bfloat16; None of anything else."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(values, torch.Tensor):
-        if values.dtype != torch.bfloat16:
+        if values.dtype != torch.bfloat16 or values.layout is not torch.strided:
             return None
         _refuse_other_devices(values, argument)
         bits: npt.NDArray[np.uint16] = values.detach().view(torch.int16).numpy().view(np.uint16)

@@ -53,7 +53,7 @@ class Perturbed:
     stopped_early: bool
     #: Seed of the drawn samples and of the variants.
     seed: int
-    #: Rows that went through the model.
+    #: Rows that went through the model, without those that are run by themselves.
     evaluations: int
     #: Share of the probed samples that are right; None without labels.
     accuracy: float | None

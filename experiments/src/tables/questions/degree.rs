@@ -109,7 +109,7 @@ pub(super) fn tell(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
             "with degrees alone λ_1 is {:.0} % of what it is, at most; ρ of node scores with degrees is {strongest:.2} at most",
             100.0 * largest
         ),
-        (run.is_complete() && !shares.is_empty()).then_some(largest > 0.5 || strongest > 0.5),
+        (run.is_complete() && !shares.is_empty()).then_some(largest > 0.5 && strongest > 0.5),
     );
     findings.charts.push(bars("degree", "λ_1, and what degrees alone give", &chart));
     findings.tables.push(table);

@@ -185,7 +185,7 @@ fn claim(run: &Run, findings: &mut Findings, by_change: &[(Change, Vec<f64>)]) {
     let same: Vec<String> = same.map(|entry| entry.0.name()).collect();
     findings.claim(
         run,
-        "(question) a common scale, a shift and constant outputs change nothing (to 1 %: sums are rounded anew, and neighbors with them)",
+        "(question) a common scale, a shift and constant outputs change nothing (to 1 %: sums are rounded in another way, and neighbors with them)",
         format!("the same after: {}", same.join("; ")),
         Some(same.len() == 3),
     );
