@@ -9,7 +9,7 @@ use spadework::SpadeParams;
 use spadework::pipeline::{LayerScores, score_layers};
 use spadework_document::layers::{Layer, LayersDocument};
 use spadework_io::output::{Column, write_npy};
-use spadework_io::{Labels, load_watched};
+use spadework_io::{Labels, load_announcing};
 use spadework_model::{ByLibrary, OnnxModel, RunOptions};
 use spadework_report::{Origin, layers_charts, layers_page};
 
@@ -56,8 +56,8 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
     let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer);
     let model = OnnxModel::open(request.model)?;
-    room::about_loading(request.inputs, &session);
-    let array = Array::Dataset(load_watched(request.inputs, session.monitor())?);
+    let announce = room::about_loading(request.inputs, &session);
+    let array = Array::Dataset(load_announcing(request.inputs, session.monitor(), &announce)?);
     let inputs = SideView::of_array(&array)?;
     let (layers, by) = layers_of(request, &model, &inputs, &session)?;
     inputs.check_length()?;

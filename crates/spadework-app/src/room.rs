@@ -9,7 +9,6 @@ use spadework::neighbors::{
 use spadework::pipeline::bytes_after_search;
 use spadework::samples::{Metric, Side, Standardize};
 use spadework::{Samples, SpadeParams};
-use spadework_io::loaded_bytes;
 
 use crate::failure::Failure;
 use crate::observer::Session;
@@ -64,23 +63,24 @@ impl Needs {
         };
         let mut copies = inputs.copy;
         // What is found of a model stays until all are.
-        let found = bytes_after_search(samples, neighbors, 0) + samples * eigenpairs * size_of::<f64>();
+        let vectors = samples * eigenpairs.min(samples) * size_of::<f64>();
+        let found = bytes_after_search(samples, neighbors, 0).saturating_add(vectors);
         for (at, array) in outputs.enumerate() {
             needs.outputs += array.values;
             needs.search = needs.search.max(array.search);
             copies += array.copy;
-            needs.graphs += if at == 0 { 0 } else { found as u64 };
+            needs.graphs = needs.graphs.saturating_add(if at == 0 { 0 } else { found as u64 });
         }
         needs.with_search(copies)
     }
 
     fn with_search(self, more: u64) -> Self {
-        Self { search: self.search + more, ..self }
+        Self { search: self.search.saturating_add(more), ..self }
     }
 
     /// All of it: the searches are over when the eigenvectors begin.
     pub(crate) fn total(&self) -> u64 {
-        self.inputs + self.outputs + self.search.max(self.graphs)
+        self.inputs.saturating_add(self.outputs).saturating_add(self.search.max(self.graphs))
     }
 }
 
@@ -166,11 +166,12 @@ pub(crate) fn about_layers(
     Ok(())
 }
 
-/// Says before an array is read where it takes more memory than there is, by the headers of its files.
-pub(crate) fn about_loading(name: &str, session: &Session<'_>) {
-    let promised = loaded_bytes(name);
-    if let Some((needed, available)) = promised.zip(available_bytes()).filter(|(needed, has)| needed > has) {
-        session.mention(NoteCode::LittleMemory, shortage_of_array(name, needed, available));
+/// Says before an array is read where it takes more memory than there is: to be told how much it will take.
+pub(crate) fn about_loading(name: &str, session: &Session<'_>) -> impl Fn(u64) {
+    move |needed| {
+        if let Some(available) = available_bytes().filter(|&available| needed > available) {
+            session.mention(NoteCode::LittleMemory, shortage_of_array(name, needed, available));
+        }
     }
 }
 

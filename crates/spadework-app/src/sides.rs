@@ -11,9 +11,11 @@ use spadework::monitor::Stage;
 use spadework::neighbors::SparseRows;
 use spadework::samples::{Metric, Side, Standardize};
 use spadework::threads::with_threads;
-use spadework::{Error as CoreError, Graph, ManifoldPair, Monitor, PairedSamples, Samples, SpadeParams};
+use spadework::{
+    Error as CoreError, Graph, ManifoldPair, Monitor, PairedSamples, Samples, Silent, SpadeParams,
+};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse, load_watched};
+use spadework_io::{Labels, LoadedGraph, load_announcing, load_graph, load_sparse};
 use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
@@ -84,9 +86,11 @@ impl<'a> Inputs<'a> {
                     let needs_dense = needs_dense.or(corruption.map(|_| NeedsDense::Option("corruption")));
                     return Ok(Self::Sparse(Box::new(SparseInputs::new(name, rows, needs_dense, params)?)));
                 }
-                room::about_loading(name, session);
                 let monitor = session.monitor();
-                with_threads(params.threads, || Ok::<_, Failure>(load_watched(name, monitor)?))?
+                with_threads(params.threads, || {
+                    let announce = room::about_loading(name, session);
+                    Ok::<_, Failure>(load_announcing(name, monitor, &announce)?)
+                })?
             }
         };
         let Some(request) = corruption else {
@@ -233,8 +237,9 @@ impl<'a> Outputs<'a> {
             OutputSource::Model(file) => Self::of_model(file, runner)?,
             OutputSource::Array(ArraySource::Named(file)) if is_model(file) => Self::of_model(file, runner)?,
             OutputSource::Array(ArraySource::Named(name)) => {
-                room::about_loading(name, runner.session);
-                Self::Array { array: Array::Dataset(load(name)?), run: None }
+                let announce = room::about_loading(name, runner.session);
+                let array = load_announcing(name, &Silent, &announce)?;
+                Self::Array { array: Array::Dataset(array), run: None }
             }
             OutputSource::Graph(source) => {
                 let nodes = inputs.and_then(|inputs| inputs.shape().first().copied());

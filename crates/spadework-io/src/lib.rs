@@ -67,7 +67,7 @@ pub use image_size::ImageSize;
 pub use kept_table::read_column;
 pub use labels::Labels;
 pub use load::{
-    arrays_in, load, load_bytes, load_ids, load_labels, load_numbers, load_watched, loaded_bytes,
+    arrays_in, load, load_announcing, load_bytes, load_ids, load_labels, load_numbers, load_watched,
 };
 pub use mapping::{FileBytes, check_mapped_files, check_regular, mapped_file_at, read_file, read_regular};
 pub use source::{default_name, names_array};

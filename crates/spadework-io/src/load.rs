@@ -36,45 +36,37 @@ pub fn load(argument: &str) -> Result<Dataset> {
 /// # Errors
 /// As [`load`], and when the monitor stops the work.
 pub fn load_watched(argument: &str, monitor: &dyn Monitor) -> Result<Dataset> {
-    load_mapping_from(argument, MAP_FROM, monitor)
+    load_announcing(argument, monitor, &|_| {})
 }
 
-/// Bytes of memory that [`load`] would take for the array that a user's argument names, by the headers of its files. `None` if it
-/// would be mapped, if the file is small, if the format has no header that says so, or if it cannot be loaded, which [`load`] reports.
-pub fn loaded_bytes(argument: &str) -> Option<u64> {
-    match resolve(argument).ok()? {
-        Source::File { path, key } => loaded_bytes_of_file(&path, key, argument),
-        // Parts are put together in memory, as they lie in the files.
-        Source::Parts { paths } => {
-            Some(paths.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum())
-        }
-        Source::Table { .. }
-        | Source::Named { .. }
-        | Source::Images { .. }
-        | Source::Cinic { .. }
-        | Source::Digits => None,
-    }
+/// The same, and tells before the numbers are read how many bytes of memory they will take, by the headers of the files. It does not if
+/// the array is mapped, if the file is small, or if its format has no header that says so.
+///
+/// # Errors
+/// As [`load_watched`].
+pub fn load_announcing(argument: &str, monitor: &dyn Monitor, announce: &dyn Fn(u64)) -> Result<Dataset> {
+    Loading { map_from: MAP_FROM, monitor, announce }.load(argument)
 }
 
-fn loaded_bytes_of_file(path: &Path, key: Option<&str>, name: &str) -> Option<u64> {
-    let file = FileBytes::open(path, MAP_FROM).ok().filter(FileBytes::is_mapped)?;
-    let in_file = |array: RawArray<'_>| match array.place_in(&file) {
+/// What the numbers in a mapped file take once they have been read.
+fn loaded_bytes(format: Format, file: &FileBytes, key: Option<&str>, name: &str) -> Option<u64> {
+    let in_file = |array: RawArray<'_>| match array.place_in(file) {
         Some(_) => Ok(None),
         None => array.description().loaded_len(false, name).map(Some),
     };
-    let is_packed = file.starts_with(GZIP_MAGIC);
     let unpacked = |description: Description| description.loaded_len(true, name).map(Some);
-    let bytes = match detect(path, &file, name).ok()? {
-        Format::Npy if is_packed => {
-            npy::read_description(&mut Gunzip::new(&file), name, |cause| gzip_error(cause, name))
+    let bytes = match format {
+        Format::Npy if file.starts_with(GZIP_MAGIC) => {
+            npy::read_description(&mut Gunzip::new(file), name, |cause| gzip_error(cause, name))
                 .and_then(unpacked)
         }
-        Format::Npy => npy::parse(&file, name).and_then(in_file),
-        Format::Safetensors => safetensors::parse(&file, key, name).and_then(in_file),
-        Format::Npz => npz::describe(&file, key, name).and_then(unpacked),
-        Format::Idx => idx::describe(&file, name).and_then(unpacked),
+        Format::Npy => npy::parse(file, name).and_then(in_file),
+        Format::Safetensors => safetensors::parse(file, key, name).and_then(in_file),
+        Format::Npz => npz::describe(file, key, name).and_then(unpacked),
+        Format::Idx => idx::describe(file, name).and_then(unpacked),
         Format::Parquet | Format::Csv | Format::Cifar => return None,
     };
+    // What is wrong with a file is said when it is read.
     bytes.ok().flatten().map(|bytes| bytes as u64)
 }
 
@@ -111,7 +103,7 @@ pub fn load_numbers(argument: &str) -> Result<Vec<f64>> {
 /// # Errors
 /// As [`load`].
 pub fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<Dataset> {
-    load_file(FileBytes::of(bytes), Path::new(name), None, name)
+    load_file(FileBytes::of(bytes), Path::new(name), None, name, &|_| {})
 }
 
 /// Loads labels: integers, one per sample, from a file, or those of a data set; in text and Parquet files also words.
@@ -197,30 +189,59 @@ fn words_of(labels: &Labels) -> Vec<String> {
     labels.ids().iter().map(word).collect()
 }
 
-/// [`load`] with another size from which files are mapped, for tests.
-fn load_mapping_from(argument: &str, map_from: u64, monitor: &dyn Monitor) -> Result<Dataset> {
-    match resolve(argument)? {
-        Source::Named { set, folder, split } => named::load(set, &folder, split, argument),
-        Source::Images { folder, size } => {
-            ImageFolder::list(&folder, argument)?.with_size(size).load(argument, monitor)
-        }
-        Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?.load(argument, monitor),
-        Source::Digits => digits::load(),
-        Source::File { path, key } => load_file(FileBytes::open(&path, map_from)?, &path, key, argument),
-        Source::Table { path, without } => load_table(&path, &without, argument),
-        Source::Parts { paths } => {
-            // Mapped whatever their size, so that bytes stay bytes in all of them.
-            let part = |path: &PathBuf| {
-                load_file(FileBytes::open(path, 1)?, path, None, &path.display().to_string())
-            };
-            Dataset::joined(paths.iter().map(part).collect::<Result<_>>()?, argument)
+/// How arrays are loaded.
+struct Loading<'a> {
+    /// The size from which files are mapped; tests have smaller ones.
+    map_from: u64,
+    monitor: &'a dyn Monitor,
+    /// Told how many bytes an array will take.
+    announce: &'a dyn Fn(u64),
+}
+
+impl Loading<'_> {
+    fn load(&self, argument: &str) -> Result<Dataset> {
+        let Self { map_from, monitor, announce } = *self;
+        match resolve(argument)? {
+            Source::Named { set, folder, split } => named::load(set, &folder, split, argument),
+            Source::Images { folder, size } => {
+                ImageFolder::list(&folder, argument)?.with_size(size).load(argument, monitor)
+            }
+            Source::Cinic { folder, folders } => {
+                cinic::list(&folder, folders, argument)?.load(argument, monitor)
+            }
+            Source::Digits => digits::load(),
+            Source::File { path, key } => {
+                load_file(FileBytes::open(&path, map_from)?, &path, key, argument, announce)
+            }
+            Source::Table { path, without } => load_table(&path, &without, argument),
+            Source::Parts { paths } => {
+                // They are put together in memory, as they lie in the files.
+                announce(paths.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum());
+                // Mapped whatever their size, so that bytes stay bytes in all of them.
+                let part = |path: &PathBuf| {
+                    let name = path.display().to_string();
+                    load_file(FileBytes::open(path, 1)?, path, None, &name, &|_| {})
+                };
+                Dataset::joined(paths.iter().map(part).collect::<Result<_>>()?, argument)
+            }
         }
     }
 }
 
-fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Result<Dataset> {
+fn load_file(
+    file: FileBytes,
+    path: &Path,
+    key: Option<&str>,
+    name: &str,
+    announce: &dyn Fn(u64),
+) -> Result<Dataset> {
     let format = detect(path, &file, name)?;
     refuse_key(format, key, name)?;
+    if file.is_mapped()
+        && let Some(bytes) = loaded_bytes(format, &file, key, name)
+    {
+        announce(bytes);
+    }
     let converted = match format {
         Format::Npy if !file.starts_with(GZIP_MAGIC) => {
             return Dataset::from_file(file, name, |bytes| npy::parse(bytes, name));
@@ -366,7 +387,12 @@ mod tests {
     use crate::testing::scratch_path;
     use spadework::samples::Values;
     use std::borrow::Cow;
+    use std::cell::Cell;
     use std::io::Write;
+
+    fn load_mapping_from(argument: &str, map_from: u64, monitor: &dyn Monitor) -> Result<Dataset> {
+        Loading { map_from, monitor, announce: &|_| {} }.load(argument)
+    }
 
     #[test]
     fn maps_large_arrays_and_borrows_from_them() {
@@ -497,12 +523,12 @@ mod tests {
         let of = |name: &str, file: &[u8]| {
             let path = folder.path().join(name);
             std::fs::write(&path, file).unwrap();
-            let bytes = loaded_bytes(&path.display().to_string());
+            let announced = Cell::new(None);
+            let tell = |bytes| announced.set(Some(bytes));
             // As much is taken then, or more by what was unpacked before.
-            let kept = load(&path.display().to_string()).map(|array| {
-                if array.is_mapped() { 0 } else { array.samples().unwrap().values().bytes() as u64 }
-            });
-            (bytes, kept.unwrap())
+            let array = load_announcing(&path.display().to_string(), &Silent, &tell).unwrap();
+            let kept = if array.is_mapped() { 0 } else { array.samples().unwrap().values().bytes() as u64 };
+            (announced.get(), kept)
         };
         let npy = |descr: &str, is_by_columns: &str, size: usize| {
             let header =
@@ -521,9 +547,6 @@ mod tests {
         let idx =
             [&[0, 0, 8, 2][..], &(rows as u32).to_be_bytes(), &[0, 0, 0, 2], &vec![1; 2 * rows]].concat();
         assert_eq!(of("x-ubyte", &idx), (Some(cells), cells));
-        // What is wrong with an array is said when it is loaded.
-        assert_eq!(loaded_bytes(&format!("{}:y", folder.path().join("floats.npz").display())), None);
-        assert_eq!(loaded_bytes("nowhere.npy"), None);
     }
 
     /// Bytes are 0 to 255, wherever they come from.

@@ -167,13 +167,14 @@ pub fn bytes_after_search(samples: usize, neighbors: usize, eigenpairs: usize) -
     const RELABELED: usize = 13;
     /// Vectors in use at a time, beside the basis.
     const VECTORS: usize = 200;
-    let neighbors = neighbors.min(samples);
+    // More than there are samples are refused.
+    let (neighbors, eigenpairs) = (neighbors.min(samples), eigenpairs.min(samples));
     let graphs = neighbors * EDGE;
     if eigenpairs == 0 {
-        return samples * graphs;
+        return samples.saturating_mul(graphs);
     }
     let copies = if relabels(samples) { neighbors * RELABELED } else { 0 };
-    samples * (graphs + copies + neighbors * FACTOR + VECTORS + basis_bytes(eigenpairs))
+    samples.saturating_mul(graphs + copies + neighbors * FACTOR + VECTORS + basis_bytes(eigenpairs))
 }
 
 /// Wall-clock time by stage.

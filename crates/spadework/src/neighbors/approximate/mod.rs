@@ -89,7 +89,7 @@ pub fn approximate_search_bytes(samples: usize, dim: usize, neighbors: usize) ->
     const LISTS: usize = 4;
     let length = first_length(samples, neighbors.min(samples));
     let copied = if dim > rough::MOST_COPIED { 0 } else { dim * size_of::<i16>() };
-    samples * (LISTS * length * size_of::<Candidate>() + copied)
+    samples.saturating_mul(LISTS * length * size_of::<Candidate>() + copied)
 }
 
 impl Default for ApproximateSearch {

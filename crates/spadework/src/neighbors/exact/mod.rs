@@ -129,7 +129,7 @@ pub fn most_search_bytes(samples: &Samples<'_>, len: usize, neighbors: usize) ->
         // As they come, and packed.
         2 * looked_at * size_of::<i16>()
     };
-    len * (coordinates + neighbors.min(len) * LIST.0 + LIST.1)
+    len.saturating_mul(coordinates + neighbors.min(len) * LIST.0 + LIST.1)
 }
 
 /// Exact search for any dimension, with most pairs ruled out by a few coordinates.
