@@ -91,6 +91,12 @@ def write(record: Path, lines: dict[tuple[str, str], dict]) -> None:
     new.replace(record)
 
 
+def keep(record: Path | None, line: dict) -> None:
+    """Adds a line to the record, or replaces that of the same network and size."""
+    if record:
+        write(record, kept(record) | {(line["file"], line["size"]): line})
+
+
 def measured(chosen: argparse.Namespace, options: list[str]) -> Iterator[dict]:
     """A line of the record for every network and size, in the order of the list."""
     nets = chosen.nets or chosen.folder / "nets" / "nets.csv"
@@ -111,11 +117,10 @@ def measured(chosen: argparse.Namespace, options: list[str]) -> Iterator[dict]:
                 if line is None:
                     probe = probed(chosen.spadework, Path(scratch), network, f"linf:{size}", options)
                     line = line_of(row, data, column, size, probe)
+                    keep(chosen.record, line)
                 if not is_complete(line, chosen.reference_probes):
                     line |= of_search(Path(scratch), network, line, chosen, options)
-                if chosen.record:
-                    earlier = kept(chosen.record) | {(row["file"], size): line}
-                    write(chosen.record, earlier)
+                    keep(chosen.record, line)
                 yield line
 
 

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from measure_estimates import IMAGES, first_images, kept, line_of, write
+from measure_estimates import IMAGES, first_images, keep, kept, line_of
 from measure_validity import SIZES, networks
 from scipy.stats import rankdata
 
@@ -166,8 +166,7 @@ def measured(chosen: argparse.Namespace, options: list[str]) -> Iterator[dict]:
                     line = {"file": row["file"], "source": row["source"], "data": data, "size": size, **network.judged(size)}
                     if chosen.estimates and (row["file"], size) not in kept(chosen.estimates):
                         append(chosen.estimates, line_of(row, data, column, size, network.summary))
-                    if chosen.record:
-                        write(chosen.record, kept(chosen.record) | {(row["file"], size): line})
+                    keep(chosen.record, line)
                     yield line
 
 

@@ -167,6 +167,9 @@ def page(rows: list[dict], samples: list[dict]) -> str:
     several = len({row["file"] for row in rows})
     by_source = sorted(rows, key=lambda row: row["source"])
     lower = sum(reference(row) < by_attacks(row) for row in rows)
+    unsearched = [row for row in rows if row["under_attack"] > 0 and "under_search" not in row]
+    names = [f"`{Path(row['file']).stem}` at {row['size']} ({percent(row['under_attack'])} %)" for row in unsearched]
+    left_out = f", except for {', '.join(names)}" if names else ""
     return "\n".join(
         [
             "# The estimate, network by network",
@@ -181,15 +184,15 @@ def page(rows: list[dict], samples: list[dict]) -> str:
             "",
             "**Two references.** The true robust accuracy is unknown. Every attack gives an upper bound, and the smaller of two bounds is the better one.",
             "",
-            "- *Attacks*: the accuracy under the strongest of PGD, APGD-CE, APGD-T and Square on the first 500 test images, in percent, measured with PyTorch.",
+            "- *Attacks*: the accuracy under the strongest of PGD, APGD-CE, APGD-T and Square on the first 500 test images, in percent, measured with PyTorch (ResNets: PGD).",
             "- *Long search*: the share of the same images that survives our own search with up to 2,048 probes of every image (`--probes 2048`). Every image that it",
-            "  breaks is really broken. It ends early for samples that resist with a chance of at least 98 %. It was run where attacks leave any image.",
+            f"  breaks is really broken. It ends early for samples that resist with a chance of at least 98 %. It was run where attacks leave any image{left_out}.",
             f"- *Attacks and the long search*: the smaller one of both, which is still an upper bound. It is below attacks alone in {lower} of the {len(rows)} pairs.",
             "",
             "The second reference uses our own search, so it can only lower the reference. That helps an estimate that is below the attacks, and hurts one that is above. The",
             "search is the one that the estimate extrapolates, only longer. So both references are shown.",
             "",
-            "- *Weights*: those in the code, which were fitted to these networks and to attacks alone. Errors with each source left out of the fit are",
+            "- *Weights*: those in the code, which were fitted to 57 of these networks (not the ResNets) and to attacks alone. Errors with each source left out of the fit are",
             "  [on the page about probes](probes.md#how-well-it-works). They are about as large.",
             "- *Errors* are estimate minus reference, in percentage points; *width* is that of the interval, and *queries* are probes per image.",
             "- *Covered*: the share of the pairs whose interval contains the reference. *Without zeros* leaves out networks of which no image survives; after ρ, the number",
