@@ -318,7 +318,7 @@ def test_half_precision_is_rounded_more():
     def half(x):
         return ((x @ np.arange(6.0).reshape(3, 2)) * (1 + 0.01 * (len(x) == 1))).astype(np.float16)
 
-    assert spadework.probe(half, GOOD, "linf:0.1:pixel", verbose=False).samples == len(GOOD)
+    assert spadework.probe(half, GOOD, "linf:0.1:pixel", verbose=False).inputs == len(GOOD)
     with pytest.raises(ValueError, match="depend on that sample alone"):
         spadework.probe(lambda x: half(x).astype(np.float32), GOOD, "linf:0.1:pixel", verbose=False)
 
