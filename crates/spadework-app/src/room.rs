@@ -215,7 +215,9 @@ pub(crate) fn available_bytes() -> Option<u64> {
     let number = |file: &str| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
     // A limit of `max` is none.
     let limit = number("/sys/fs/cgroup/memory.max");
-    let used = number("/sys/fs/cgroup/memory.current").unwrap_or(0);
+    // The pages of files that were read count as used, but the system gives them back.
+    let given_back = fs::read_to_string("/sys/fs/cgroup/memory.stat").map_or(0, |stat| given_back_in(&stat));
+    let used = number("/sys/fs/cgroup/memory.current").map_or(0, |used| used.saturating_sub(given_back));
     Some(limit.map_or(machine, |limit| machine.min(limit.saturating_sub(used))))
 }
 
@@ -225,9 +227,21 @@ fn available_in(meminfo: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Pages of files that nothing has used lately.
+fn given_back_in(stat: &str) -> u64 {
+    let bytes = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
+    bytes.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_of_files_are_given_back() {
+        assert_eq!(given_back_in("anon 1024\nfile 4096\ninactive_file 2048\nactive_file 2048\n"), 2048);
+        assert_eq!(given_back_in("anon 1024\n"), 0);
+    }
 
     #[test]
     fn what_is_available_is_read() {
