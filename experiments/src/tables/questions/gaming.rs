@@ -198,6 +198,7 @@ fn refusal(run: &Run, levels: &Levels) -> Result<String, Failure> {
     let count = levels.images.len();
     let constant = Samples::from_f32(count, 1, vec![1.0_f32; count])?;
     Ok(match scored(run, levels.images.samples()?, constant, NEIGHBORS) {
+        Err(failure) if failure.is_time_over() => return Err(failure),
         Err(failure) => {
             format!("A network that gives the same output to every sample is refused: {failure}.")
         }
