@@ -115,7 +115,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
                     json!(arm.0),
                     json!(group),
                     json!(scores.len()),
-                    json!(known.get(known.len() / 2)),
+                    json!(median(&known)),
                     json!(mean(&known)),
                     json!(known.last()),
                     json!(known.first()),
@@ -145,6 +145,12 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     ));
     findings.tables.push(table);
     Ok(findings)
+}
+
+/// The middle of ascending numbers.
+fn median(ascending: &[f64]) -> Option<f64> {
+    let [low, high] = [ascending.len().checked_sub(1)? / 2, ascending.len() / 2];
+    Some(f64::midpoint(ascending[low], ascending[high]))
 }
 
 /// What the means of random samples say of the paper's 68.5.
@@ -197,4 +203,17 @@ fn measured(run: &Run, model: &Frozen, test: &Images, counts: (usize, usize)) ->
         places,
         scores,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[1.0]), Some(1.0));
+        assert_eq!(median(&[1.0, 2.0, 4.0]), Some(2.0));
+        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
+    }
 }

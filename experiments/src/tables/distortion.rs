@@ -124,14 +124,17 @@ fn run(run: &Run) -> Result<Findings, Failure> {
 }
 
 /// Whether means fall from the first to the last, in more than half of the steps between them. `None` where the intervals of the
-/// first and the last overlap: two points alone, or chance, decide nothing.
+/// first and the last overlap, or where steps within their intervals could turn the answer around: two points alone, or chance, decide nothing.
 fn falls_mostly(means: &[Spread]) -> Option<bool> {
     let ([_, first_low, first_high], [_, last_low, last_high]) = (*means.first()?, *means.last()?);
     let falling = means.windows(2).filter(|step| step[1][0] < step[0][0]).count();
     if last_low > first_high {
         return Some(false);
     }
-    (last_high < first_low).then_some(2 * falling > means.len() - 1)
+    let steps = means.len() - 1;
+    let rising = means.windows(2).filter(|step| step[1][1] >= step[0][2]).count();
+    let is_told = 2 * falling > steps || 2 * (steps - rising) <= steps;
+    (last_high < first_low && is_told).then_some(2 * falling > steps)
 }
 
 fn measured(run: &Run, levels: &Levels, at: usize, neighbors: usize) -> Result<Option<Measured>, Failure> {
@@ -185,6 +188,11 @@ mod tests {
             falls_mostly(&curve(&[7.0, 2.0, 3.0, 4.0, 5.0], 0.5)),
             Some(false),
             "one step of four falls"
+        );
+        assert_eq!(
+            falls_mostly(&curve(&[6.78, 4.46, 4.74], 0.35)),
+            None,
+            "the second step is within its intervals"
         );
         assert_eq!(falls_mostly(&curve(&[5.0, 7.0], 0.5)), Some(false));
         assert_eq!(falls_mostly(&[]), None);

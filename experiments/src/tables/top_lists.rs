@@ -23,7 +23,7 @@ use crate::table::Table;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "top-lists",
     paper: "Table 5",
-    title: "top lists compared with those that the authors published",
+    title: "top lists beside those that the authors published",
     run,
 };
 
@@ -72,6 +72,14 @@ struct Lists {
 /// A name and a list.
 type Named = (String, Vec<usize>);
 
+/// The lists of all networks of ours.
+#[derive(Debug, Default)]
+struct Ours {
+    top: Vec<Named>,
+    margins: Vec<Named>,
+    bottom: Vec<Named>,
+}
+
 fn run(run: &Run) -> Result<Findings, Failure> {
     let needs = || Failure::Needs { files: format!("{LISTS} (list, network, rank, id)") };
     let path = run.data_file(LISTS).ok_or_else(needs)?;
@@ -84,7 +92,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     }));
     for which in Which::ALL {
         let theirs = of_authors(&lines, which);
-        let [ours, margins, bottoms] = ours(run, which, &mut findings)?;
+        let Ours { top: ours, margins, bottom } = ours(run, which, &mut findings)?;
         let chance = TOP as f64 * TOP as f64 / 10_000.0;
         let caption = |rows: &str| {
             format!(
@@ -97,7 +105,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         let among_ours = shared(&mut findings, &caption("ours and ours, top"), &ours, &ours);
         let of_margins =
             shared(&mut findings, &caption("our smallest margins and authors, top"), &margins, &theirs);
-        let of_bottoms = shared(&mut findings, &caption("our bottom and authors, top"), &bottoms, &theirs);
+        let of_bottoms = shared(&mut findings, &caption("our bottom and authors, top"), &bottom, &theirs);
         let means = [
             ("authors and authors", among_authors),
             ("ours and authors", with_authors),
@@ -132,7 +140,7 @@ fn of_authors(lines: &[Line], which: Which) -> Vec<Named> {
 }
 
 /// Top lists, smallest margins and bottom lists of our networks.
-fn ours(run: &Run, which: Which, findings: &mut Findings) -> Result<[Vec<Named>; 3], Failure> {
+fn ours(run: &Run, which: Which, findings: &mut Findings) -> Result<Ours, Failure> {
     let levels = Levels::load(run, which)?;
     levels.introduce(findings)?;
     let mut outputs: Vec<(String, Vec<f32>)> =
@@ -145,7 +153,7 @@ fn ours(run: &Run, which: Which, findings: &mut Findings) -> Result<[Vec<Named>;
             outputs.push((name, model.outputs(levels.images.examples.samples())?));
         }
     }
-    let (mut top, mut margins, mut bottom) = (Vec::new(), Vec::new(), Vec::new());
+    let mut found = Ours::default();
     for (name, outputs) in outputs {
         let settings = json!({ "levels": levels.settings(), "name": name, "top": TOP, "neighbors": NEIGHBORS, "seed": run.seed() });
         let part = format!("top-lists/{} {name}", levels.title());
@@ -154,11 +162,11 @@ fn ours(run: &Run, which: Which, findings: &mut Findings) -> Result<[Vec<Named>;
         };
         findings.network(format!("{}, {name}", levels.title()), levels.images.described(), lists.accuracy);
         findings.graph(format!("{}, {name}", levels.title()), NEIGHBORS, lists.used);
-        top.push((name.clone(), lists.top));
-        margins.push((name.clone(), lists.margins));
-        bottom.push((name, lists.bottom));
+        found.top.push((name.clone(), lists.top));
+        found.margins.push((name.clone(), lists.margins));
+        found.bottom.push((name, lists.bottom));
     }
-    Ok([top, margins, bottom])
+    Ok(found)
 }
 
 fn lists(run: &Run, images: &Images, outputs: Vec<f32>) -> Result<Lists, Failure> {

@@ -8,6 +8,7 @@ use spadework::{PairedSamples, Samples, SpadeParams, evaluate};
 use spadework_nn::network::Operation;
 use spadework_nn::{Frozen, Network};
 use spadework_probe::Margins;
+use spadework_probe::intervals::{Confidence, Estimated};
 use spadework_report::figures::bars;
 
 use super::NEIGHBORS;
@@ -17,7 +18,7 @@ use crate::levels::{LevelNetwork, networks};
 use crate::networks::{AttackPlan, beginning, node_scores_of_first};
 use crate::record::Findings;
 use crate::run::Run;
-use crate::statistics::{auroc, auroc_interval, mean};
+use crate::statistics::{auroc, auroc_interval, mean, mean_and_deviation};
 use crate::table::{Spread, Table, range};
 
 /// Whose features stand in for pixels.
@@ -160,17 +161,22 @@ pub(super) fn tell(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
         .chain(mean(&margins).map(|area| ("margin, for comparison".to_owned(), area)))
         .collect();
     if let (Some(pixels), Some(features)) = (mean(&by_graph[0]), mean(&by_graph[2])) {
-        let better =
-            by_graph[2].iter().zip(&by_graph[0]).filter(|(features, pixels)| features > pixels).count();
+        let differences: Vec<f64> =
+            by_graph[2].iter().zip(&by_graph[0]).map(|(features, pixels)| features - pixels).collect();
+        let (difference, deviation) = mean_and_deviation(&differences).unwrap_or((f64::NAN, f64::NAN));
+        let error = deviation / (differences.len() as f64).sqrt();
+        let Estimated { lower, upper, .. } =
+            Estimated::with_standard_error(difference, error, differences.len(), Confidence::TwoSided);
         findings.claim(
             run,
             "(question) node scores with an input graph of features find weak samples better than with pixels",
             format!(
-                "mean area {features:.2} against {pixels:.2} (r = 2), better on {better} of {} networks; margin {:.2}",
-                by_graph[0].len(),
+                "mean area {features:.2} against {pixels:.2} (r = 2), a difference of {difference:+.3} (95 %: {lower:+.3} to {upper:+.3}, paired, {} \
+                 networks); margin {:.2}",
+                differences.len(),
                 mean(&margins).unwrap_or(f64::NAN)
             ),
-            (run.is_complete() && by_graph[0].len() > 2).then_some(2 * better > by_graph[0].len()),
+            (run.is_complete() && (lower > 0.0 || upper < 0.0)).then_some(lower > 0.0),
         );
     }
     findings.charts.push(bars("features", "Mean area under the curve by input graph, r = 2", &means));

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spadework::Samples;
 use spadework::graph::{Dimensions, project};
+use spadework::{Samples, Silent};
 use spadework_report::figures::bars;
 
 use super::{NEIGHBORS, scored};
@@ -116,7 +116,7 @@ pub(super) fn settings(run: &Run) -> Value {
 pub(super) fn tell(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
     let levels = Levels::load(run, Which::Mnist)?;
     levels.introduce(findings)?;
-    let components = components(run, &levels)?;
+    let components = components(&levels)?;
     let header = ["outputs".to_owned()]
         .into_iter()
         .chain(levels.by_epsilon.iter().map(Level::name))
@@ -157,7 +157,9 @@ pub(super) fn tell(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
         by_change.push((change, scores));
     }
     claim(run, findings, &by_change);
-    findings.note(refusal(run, &levels)?);
+    let settings = json!({ "levels": levels.settings() });
+    let refused = run.part("questions/gaming constant outputs alone", &settings, || refusal(run, &levels))?;
+    findings.notes.extend(refused);
     findings.charts.push(bars("gaming", "λ_1 of the plain network, by what is done to its outputs", &plain));
     findings.tables.push(table);
     Ok(())
@@ -196,6 +198,7 @@ fn refusal(run: &Run, levels: &Levels) -> Result<String, Failure> {
     let count = levels.images.len();
     let constant = Samples::from_f32(count, 1, vec![1.0_f32; count])?;
     Ok(match scored(run, levels.images.samples()?, constant, NEIGHBORS) {
+        Err(failure) if failure.is_time_over() => return Err(failure),
         Err(failure) => {
             format!("A network that gives the same output to every sample is refused: {failure}.")
         }
@@ -204,8 +207,9 @@ fn refusal(run: &Run, levels: &Levels) -> Result<String, Failure> {
 }
 
 /// Principal components of the images, with a deviation of 1 over all of their numbers.
-fn components(run: &Run, levels: &Levels) -> Result<Vec<f32>, Failure> {
-    let projected = project(&levels.images.samples()?, Dimensions::Count(COMPONENTS), run.monitor())?;
+fn components(levels: &Levels) -> Result<Vec<f32>, Failure> {
+    // Seconds at most, also where the time is over and everything else is known.
+    let projected = project(&levels.images.samples()?, Dimensions::Count(COMPONENTS), &Silent)?;
     let values: Vec<f32> = projected.samples().values().all_singles().to_vec();
     let scale = deviation(&values);
     Ok(values.into_iter().map(|value| value / scale).collect())

@@ -24,6 +24,9 @@ const HIDDEN: usize = 64;
 /// Weights are drawn with this deviation over the root of their inputs: such networks fold what they get.
 const GAIN: f64 = 3.0;
 
+/// λ_1 with the k of its graphs, of several networks or draws.
+type Scores = Vec<(f64, usize)>;
+
 fn draws(run: &Run) -> usize {
     run.options().seeds.unwrap_or(run.size(5, 2))
 }
@@ -62,16 +65,13 @@ pub(super) fn tell(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
     without_limit(run, findings)
 }
 
-/// λ_1, and the k that it took.
-type ScoreAndNeighbors = (f64, usize);
-
 /// λ_1 of random subsets, each of which contains the smaller ones of its draw.
 fn with_samples(run: &Run, levels: &Levels, findings: &mut Findings) -> Result<(), Failure> {
     let sizes: Vec<usize> = sizes(run).into_iter().filter(|&size| size <= levels.images.len()).collect();
     let name = format!("questions/samples {}", levels.title());
     let settings = json!({ "levels": levels.settings(), "growth": settings(run), "seed": run.seed() });
-    // By size, by draw, then by level.
-    let found: Option<Vec<Vec<Vec<ScoreAndNeighbors>>>> = run.part(&name, &settings, || {
+    // By size, by draw, then by level: λ_1 and k.
+    let found: Option<Vec<Vec<Scores>>> = run.part(&name, &settings, || {
         let mut by_size = vec![Vec::new(); sizes.len()];
         for draw in 0..draws(run) as u64 {
             let mut order: Vec<usize> = (0..levels.images.len()).collect();
@@ -112,7 +112,7 @@ fn with_samples(run: &Run, levels: &Levels, findings: &mut Findings) -> Result<(
     Ok(())
 }
 
-fn of_subset(run: &Run, levels: &Levels, chosen: &[usize]) -> Result<Vec<(f64, usize)>, Failure> {
+fn of_subset(run: &Run, levels: &Levels, chosen: &[usize]) -> Result<Scores, Failure> {
     let examples = &levels.images.examples;
     let inputs = rows(examples.samples(), examples.size(), chosen);
     let mut found = Vec::new();
@@ -155,12 +155,12 @@ fn with_dimension(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
     let mut means = Vec::new();
     for &dimension in &dimensions {
         let settings = json!({ "growth": settings(run), "dimension": dimension, "seed": run.seed() });
-        let found: Option<Vec<Vec<(f64, usize)>>> =
+        let found: Option<Vec<Scores>> =
             run.part(&format!("questions/cloud {dimension}"), &settings, || {
                 sizes.iter().map(|&size| of_clouds(run, dimension, size)).collect()
             })?;
         let Some(found) = found else { return Ok(()) };
-        let of_size = |scores: &Vec<(f64, usize)>| scores.iter().map(|score| score.0).collect::<Vec<f64>>();
+        let of_size = |scores: &Scores| scores.iter().map(|score| score.0).collect::<Vec<f64>>();
         let cells = found.iter().map(|scores| with_range(&of_size(scores), 1));
         table.row(std::iter::once(json!(dimension)).chain(cells).collect());
         means.push(found.iter().map(|scores| mean(&of_size(scores)).unwrap_or(f64::NAN)).collect());
@@ -183,7 +183,7 @@ fn with_dimension(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_clouds(run: &Run, dimension: usize, size: usize) -> Result<Vec<(f64, usize)>, Failure> {
+fn of_clouds(run: &Run, dimension: usize, size: usize) -> Result<Scores, Failure> {
     let draw = |draw: u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(run.seed() + draw);
         let points: Vec<f32> = (0..size * dimension).map(|_| normal(&mut rng) as f32).collect();
@@ -225,7 +225,9 @@ fn without_limit(run: &Run, findings: &mut Findings) -> Result<(), Failure> {
         ["n", "λ_1"],
     );
     for size in [10, 100, 1000] {
-        table.row(vec![json!(size), json!(torn(run, size)?)]);
+        let settings = json!({ "size": size, "seed": run.seed() });
+        let score = run.part(&format!("questions/torn cycle {size}"), &settings, || torn(run, size))?;
+        table.row(vec![json!(size), json!(score)]);
     }
     findings.tables.push(table);
     Ok(())
