@@ -23,7 +23,7 @@ use crate::table::Table;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "top-lists",
     paper: "Table 5",
-    title: "top lists beside those that the authors published",
+    title: "top lists compared with those that the authors published",
     run,
 };
 
