@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 from plot_frame import DATA, ROOT
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 
 RECORD = ROOT / "experiments/results/estimates-l2.jsonl"
 SIZES = {"mnist": ["1.0", "2.0"], "cifar10": ["0.25", "0.5"]}
@@ -54,23 +56,43 @@ def errors_over(rows: list[dict], points: float) -> list[str]:
     return lines
 
 
+def recalibrated(rows: list[dict]) -> list[tuple[float, float]]:
+    """Mean errors by size, in points, of the default estimate as it is, and after a fit of its log odds to the networks of other sources."""
+    estimate = np.array([row["searches"][PROBES.index(256)]["estimate"] for row in rows])
+    truth, sources = (np.array([row[key] for row in rows]) for key in ("reference", "source"))
+    odds = logit(np.clip(estimate, 0.0025, 0.9975))
+    changed = np.empty(len(rows))
+    for source in set(sources):
+        others = sources != source
+        weights = minimize(lambda w: np.sum((expit(w[0] + w[1] * odds[others]) - truth[others]) ** 2), [0, 1]).x
+        changed[~others] = expit(weights[0] + weights[1] * odds[~others])
+    sizes = np.array([row["size"] for row in rows])
+    return [tuple(100 * np.abs(kind - truth)[sizes == size].mean() for kind in (estimate, changed)) for size in SIZES["mnist"]]
+
+
 def section(rows: list[dict]) -> list[str]:
     """The lines of the page."""
     if not rows:
         return []
     files, sources = (len({row[key] for row in rows}) for key in ("file", "source"))
     lower = [row["under_attack"] - row["reference"] for row in rows]
+    (first, first_changed), (second, second_changed) = recalibrated(rows)
     return [
         "## L2",
         "",
         f"`spadework score --probe l2:RADIUS` on {files} networks of {sources} sources, at {len(rows)} pairs of network and radius, with the first {rows[0]['n']} test images. The record has as many networks as were",
         "measured in the time that there was, one of every source by turns. An image survives, by the reference, if it survives `attack --norm l2 --attack auto --steps 40 --targets 3",
         "--queries 100` and all four searches of the table. The searches lower the reference below the attack alone in",
-        f"{sum(gap > 0 for gap in lower)} pairs, by up to {100 * max(lower):.0f} points. The last column compares with the attack alone. *Survivors too many*: the share that survives this search less the reference.",
+        f"{sum(gap > 0 for gap in lower)} pairs, by up to {100 * max(lower):.0f} points. So much of the reference at 2.0 comes from our own searches, the longest of which is the one that pilots get. It is an upper bound that may be",
+        "far from the truth. The last column compares with the attack alone. *Survivors too many*: the share that survives this search less the reference.",
         "",
         *tables(rows),
         "",
         "*256* is the default. The weights in the code were fitted with a prototype to 29 pairs of 15 networks. With 200 images, the 8 pilots are a larger part of the queries than with 500.",
+        "",
+        "**The limit.** Longer searches of every image hardly make the estimate better at 1.0, and by less than a point at 2.0, although their survivors come closer to the reference. The errors have",
+        f"either sign, so other weights do not help: with the log odds fitted to the networks of the other sources, the mean errors of the default change from {first:.1f} to {first_changed:.1f} points at 1.0, and from",
+        f"{second:.1f} to {second_changed:.1f} at 2.0. So in L2 the error stays above 2 points with this search and up to 2,048 probes. This limits neither other searches nor more probes.",
         "",
         "Pairs at which the default estimate is more than 5 points off, and the estimates after searches of up to 64, 256, 1,024 and 2,048 probes:",
         "",
@@ -79,7 +101,7 @@ def section(rows: list[dict]) -> list[str]:
         *errors_over(rows, 5),
         "",
         "```text",
-        "python scripts/measure_l2.py spadework data --record experiments/results/estimates-l2.jsonl",
+        "python scripts/measure_l2.py spadework data --record experiments/results/estimates-l2.jsonl --minutes 11",
         "python scripts/plot_estimates.py",
         "```",
         "",
