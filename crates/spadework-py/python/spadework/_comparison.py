@@ -41,7 +41,7 @@ class Comparison(Paged, Mapping[str, Report]):
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> comparison = spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2, task="embedding")
     >>> comparison
-    Comparison(by overlap: turn=1, cut=0.9667)
+    Comparison(by overlap: turn=1, cut=0.9833)
     >>> comparison["cut"].top_edges(1)
     array([[ 0, 59]])
     """
